@@ -1,0 +1,1 @@
+"""The channels: the laws that the mechanisms' cells follow."""

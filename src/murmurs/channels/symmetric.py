@@ -1,0 +1,79 @@
+"""Cells are the answers: a report supports its own with one chance, each other with another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from murmurs.channel import Channel
+from murmurs.checks import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Symmetric(Channel):
+    """Cell j counts the reports that support answer j.
+
+    A report of x supports x with probability ``hit`` (p* in the literature) and any other answer
+    with probability ``miss`` (q*); it supports x and another one together with ``hit_pair``, and
+    two others together with ``miss_pair``.
+    """
+
+    k: int
+    hit: Fraction
+    miss: Fraction
+    hit_pair: Fraction
+    miss_pair: Fraction
+
+    @classmethod
+    def independent(cls, k: int, hit: Fraction, miss: Fraction) -> Symmetric:
+        """Return the channel of reports that support each answer independently of the others."""
+        return cls(k, hit, miss, hit * miss, miss * miss)
+
+    @classmethod
+    def exclusive(cls, k: int, hit: Fraction, miss: Fraction) -> Symmetric:
+        """Return the channel of reports that support exactly one answer."""
+        return cls(k, hit, miss, Fraction(0), Fraction(0))
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """One cell an answer."""
+        return (self.k,)
+
+    @property
+    def is_histogram(self) -> bool:
+        """Whether each report supports exactly one answer."""
+        return self.hit + (self.k - 1) * self.miss == 1 and self.hit_pair == 0
+
+    def row(self, answer: int) -> list[Fraction]:
+        """Return ``hit`` for the answer and ``miss`` for the others."""
+        return [self.hit if j == answer else self.miss for j in range(self.k)]
+
+    def mean(self, shares: Floats) -> Floats:
+        """Return miss + (hit - miss) * share for each answer."""
+        return float(self.miss) + float(self.hit - self.miss) * shares
+
+    def invert(self, cells: Integers, n: int) -> Floats:
+        """Return (cell / n - miss) / (hit - miss)."""
+        return np.asarray((cells - n * float(self.miss)) / (n * float(self.hit - self.miss)))
+
+    def variance(self, histogram: Integers | Floats) -> Floats:
+        """Return the binomial variances of true and false support, divided by (hit - miss)^2."""
+        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
+        hit, miss = self._bernoulli_variances()
+        return (own * hit + (n - own) * miss) / (n * float(self.hit - self.miss)) ** 2
+
+    def covariance(self, histogram: Integers | Floats) -> Floats:
+        """Return the covariance of the cells: pairs vary together as their pair laws say."""
+        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
+        hit, miss = self._bernoulli_variances()
+        with_own = float(self.hit_pair - self.hit * self.miss)
+        without = float(self.miss_pair - self.miss**2)
+        either = own[:, None] + own[None, :]
+        out = either * with_own + (n - either) * without
+        np.fill_diagonal(out, own * hit + (n - own) * miss)
+        return np.asarray(out)
+
+    def _bernoulli_variances(self) -> tuple[float, float]:
+        return float(self.hit * (1 - self.hit)), float(self.miss * (1 - self.miss))

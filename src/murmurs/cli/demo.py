@@ -1,0 +1,58 @@
+"""``murmurs demo``: a survey of simulated devices, from answers to a table."""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+
+from murmurs import Secure, Survey, estimate
+from murmurs.cli.output import as_json, estimate_table, print_json
+from murmurs.present.text import table
+
+SURVEY = """
+name = "morning"
+[[questions]]
+name = "drink"
+text = "What do you drink in the morning?"
+labels = ["coffee", "tea", "water", "juice", "milk", "mate", "beer", "nothing"]
+mechanism = {name = "Subset", epsilon = 1.0}
+"""
+TRUE_SHARES = np.array([0.44, 0.21, 0.12, 0.08, 0.06, 0.03, 0.01, 0.05])
+
+
+@click.command("demo")
+@click.option("--people", type=click.IntRange(100, 10**7), default=20_000, show_default=True)
+@as_json
+def command(people: int, as_json: bool) -> None:
+    r"""Ask simulated devices one question: encode, count, estimate.
+
+    \b
+    Example:
+      murmurs demo --people 20000
+    """
+    survey = Survey.from_toml(SURVEY)
+    question = survey.questions[0]
+    mechanism = question.mechanism
+    answers = np.random.default_rng().choice(len(TRUE_SHARES), people, p=TRUE_SHARES)
+    truth = np.bincount(answers, minlength=len(TRUE_SHARES)) / people
+
+    random = Secure()
+    shown = [(int(answer), mechanism.encode(int(answer), random)) for answer in answers[:5]]
+    first = mechanism.count([report for _, report in shown])
+    counts = first + mechanism.count(mechanism.encode_many(answers[5:], random))
+    result = estimate(counts)
+    if as_json:
+        document = {"labels": question.labels, "truth": truth.tolist(), **result.to_document()}
+        print_json({"survey": survey.fingerprint, **document})
+        return
+    click.echo(f"{question.text}  ({survey.name}, fingerprint {survey.fingerprint})\n")
+    click.echo(f"{mechanism}: what a device sends could come from any answer, and none makes it")
+    click.echo(f"more than e^{mechanism.epsilon:g} times as likely as another. Five devices:\n")
+    rows = [
+        [question.labels[answer], ", ".join(question.labels[x] for x in report)]
+        for answer, report in shown
+    ]
+    click.echo(table(["true answer", "report that leaves the device"], rows, left=2))
+    click.echo(f"\nTogether, {counts.n} reports say:\n")
+    click.echo(estimate_table(question.labels, result, truth))
+    click.echo(f"\nEstimator: {result.method}, because {result.why}.")

@@ -1,0 +1,42 @@
+"""``murmurs publish``: settle a survey's probabilities and write the public contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from murmurs.cli.output import as_json, existing_file, new_file, print_json, read_survey
+from murmurs.present.text import table
+
+
+@click.command("publish")
+@click.argument("survey_toml", type=existing_file)
+@click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
+@as_json
+def command(survey_toml: Path, output: Path, as_json: bool) -> None:
+    r"""Settle the probabilities of SURVEY_TOML and write the public contract.
+
+    \b
+    Example:
+      murmurs publish coffee.toml -o coffee.json
+    """
+    survey = read_survey(survey_toml)
+    output.write_text(survey.to_json(), encoding="utf-8")
+    if as_json:
+        print_json({"survey": survey.name, "fingerprint": survey.fingerprint})
+        return
+    rows = [
+        [
+            question.name,
+            str(len(question.labels)),
+            type(question.mechanism).__name__,
+            f"{question.mechanism.epsilon:g}",
+            f"{question.mechanism.epsilon_realised!r}",
+            f"{question.mechanism.shape.size}",
+        ]
+        for question in survey.questions
+    ]
+    click.echo(f"{survey.name}, version {survey.version}, fingerprint {survey.fingerprint}\n")
+    header = ["question", "answers", "mechanism", "epsilon", "realised", "bytes a report"]
+    click.echo(table(header, rows))

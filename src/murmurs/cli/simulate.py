@@ -1,0 +1,65 @@
+"""``murmurs simulate``: the counts that a whole population's reports would give."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import IO
+
+import click
+import numpy as np
+
+from murmurs.checks import Integers
+from murmurs.cli.output import (
+    as_json,
+    chosen_question,
+    existing_file,
+    new_file,
+    print_json,
+    read_survey,
+    seed_option,
+)
+from murmurs.files import write_counts
+from murmurs.survey import Question
+
+
+@click.command("simulate")
+@click.argument("survey", type=existing_file)
+@click.argument("people", type=click.File("r", encoding="utf-8"))
+@click.option("--question", "name", help="Which question is answered, if there are several.")
+@click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
+@seed_option
+@as_json
+def command(
+    survey: Path, people: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
+) -> None:
+    r"""Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
+
+    The draw has the law of encoding and counting everybody, at a cost that does not grow with them.
+
+    \b
+    Example:
+      murmurs simulate coffee.json people.csv --seed 1 -o counts.json
+    """
+    contract = read_survey(survey)
+    question = chosen_question(contract, name)
+    histogram = _read_histogram(people, question)
+    random = None if seed is None else np.random.default_rng(seed)
+    counts = question.mechanism.simulate(histogram, random)
+    write_counts(output, contract, question, counts)
+    if as_json:
+        print_json({"question": question.name, "n": counts.n})
+    else:
+        click.echo(f"counts of {counts.n} people's reports to {question.name!r} drawn in {output}")
+
+
+def _read_histogram(lines: IO[str], question: Question) -> Integers:
+    histogram = np.zeros(len(question.labels), np.int64)
+    for position, row in enumerate(csv.reader(lines), 1):
+        if len(row) != 2 or not row[1].strip().isdecimal():
+            raise ValueError(f"line {position}: {','.join(row)!r} is not label,number")
+        try:
+            histogram[question.answer(row[0])] += int(row[1])
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"line {position}: {error}") from None
+    return histogram

@@ -1,0 +1,98 @@
+"""Counts: how many reports there are, and what they add up to; two of them can be added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from murmurs.channel import Channel
+from murmurs.checks import Integers, whole
+
+
+class Maker(Protocol):
+    """What counts need to know of the mechanism whose reports they count."""
+
+    @property
+    def channel(self) -> Channel:
+        """The law of the cells."""
+        ...
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the mechanism as plain values for JSON."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """``n`` reports of a mechanism, added up in ``cells``.
+
+    >>> import murmurs as mm
+    >>> rr = mm.KRR(k=3, epsilon=1.0)
+    >>> rr.count(np.array([0, 2, 2])) + rr.count(np.array([1]))
+    Counts(mechanism=KRR(k=3, epsilon=1.0), n=4, cells=array([1, 1, 2]))
+    """
+
+    mechanism: Maker
+    n: int
+    cells: Integers
+
+    def __post_init__(self) -> None:
+        channel = self.mechanism.channel
+        object.__setattr__(self, "n", whole(self.n, "n", 0, 2**62))
+        cells = np.asarray(self.cells)
+        if cells.dtype.kind not in "iu":
+            raise TypeError(f"cells must be whole numbers, not {cells.dtype}")
+        if cells.shape != channel.cells:
+            raise ValueError(
+                f"cells of {self.mechanism} have shape {channel.cells}, not {cells.shape}"
+            )
+        for position in np.argwhere((cells < 0) | (cells > self.n))[:1]:
+            at = tuple(int(i) for i in position)
+            where = at[0] if len(at) == 1 else at
+            raise ValueError(
+                f"cell {where} is {cells[at]}, outside 0..{self.n} of {self.n} reports"
+            )
+        if channel.is_histogram and int(cells.sum()) != self.n:
+            raise ValueError(
+                f"cells add up to {int(cells.sum())}, but each of {self.n} reports of "
+                f"{self.mechanism} counts in exactly one"
+            )
+        cells = cells.astype(np.int64)
+        cells.flags.writeable = False
+        object.__setattr__(self, "cells", cells)
+
+    @property
+    def channel(self) -> Channel:
+        """The law of the cells given an answer."""
+        return self.mechanism.channel
+
+    def __add__(self, other: object) -> Counts:
+        if other == 0:  # so that sum() works
+            return self
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if other.mechanism != self.mechanism:
+            raise ValueError(
+                f"cannot add counts of {other.mechanism} to counts of {self.mechanism}"
+            )
+        return Counts(self.mechanism, self.n + other.n, self.cells + other.cells)
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        same = self.mechanism == other.mechanism and self.n == other.n
+        return same and np.array_equal(self.cells, other.cells)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the counts as plain values for JSON."""
+        return {
+            "mechanism": self.mechanism.to_document(),
+            "n": self.n,
+            "cells": self.cells.tolist(),
+        }

@@ -1,0 +1,71 @@
+"""The few loops that are worth compiling, each in two forms with the same results.
+
+`reference` is NumPy and always there; `compiled` is numba, from the extra ``fast``. Given the same
+random words both return the same arrays to the last bit, so a seed means the same with and without
+numba. `load` picks the compiled form when it can; ``MURMURS_KERNELS=reference`` forces the other.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+
+FIRST = 8
+"""Random words that each group of 64 bits reads at once; undecided lanes then read spare ones."""
+
+
+class Kernels(Protocol):
+    """What both forms offer. Random words come in, ``spare`` ones for what is left undecided.
+
+    A kernel that returns how many spare words it used may return more than there are: its result
+    is then void, and it is called again with more.
+    """
+
+    def bits(self, words: U64, threshold: U8, spare: U64, out: U64) -> int:
+        """Set each of 64 bits of each ``out`` with probability 0.threshold (binary digits).
+
+        ``words`` has min(FIRST, len(threshold)) words for each group. A lane is the binary number
+        of its bits in successive words; it is one when that number is below the threshold.
+        """
+        ...
+
+    def below(self, words: U32, bound: int, spare: U32, out: U32) -> int:
+        """Reduce words to 0..bound-1, exactly uniform: biased words are redrawn from spare."""
+        ...
+
+    def subsets(self, own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
+        """Write uniform w-subsets of 0..k-1 as packed bits, with ``own`` in it where own >= 0."""
+        ...
+
+    def histogram(self, values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
+        """Count how often each of 0..size-1 occurs; the caller has checked the range."""
+        ...
+
+    def bit_totals(self, packed: U8, k: int) -> I64:
+        """Count, for each of k columns, the rows of packed bits that have it set."""
+        ...
+
+    def support_totals(self, seeds: U32, low: U32, width: U32, k: int) -> I64:
+        """Count, for each key 0..k-1, the rows with hash(key, seed) - low < width (mod 2**32)."""
+        ...
+
+
+@cache
+def load() -> Kernels:
+    """Return the compiled kernels if numba is installed, else those of NumPy."""
+    wanted = os.environ.get("MURMURS_KERNELS", "")
+    if wanted not in ("", "reference", "compiled"):
+        raise ValueError(f"MURMURS_KERNELS must be reference or compiled, not {wanted!r}")
+    name = wanted or ("compiled" if find_spec("numba") else "reference")
+    return cast(Kernels, import_module(f"murmurs.kernels.{name}"))

@@ -1,0 +1,30 @@
+"""``python -m murmurs.kernels``: compile all kernels and keep the result for later processes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from murmurs.kernels import load
+
+
+def main() -> None:
+    """Call every kernel once with each type it meets."""
+    kernels = load()
+    words = np.zeros(16, np.uint32)
+    wide = np.zeros(16, np.uint64)
+    kernels.bits(wide, np.ones(8, np.uint8), wide, np.empty(2, np.uint64))
+    kernels.below(words, 3, words, np.empty(16, np.uint32))
+    kernels.subsets(np.full(8, -1), 9, 2, words, words, np.empty((8, 2), np.uint8))
+    for writeable in (True, False):  # reports read from a file are not
+        for size in (1, 2, 4):
+            values = np.zeros(4, np.dtype(f"u{size}"))
+            values.flags.writeable = writeable
+            kernels.histogram(values, 2)
+        rows = np.zeros((4, 8), np.uint8)
+        rows.flags.writeable = writeable
+        kernels.bit_totals(rows, 64)
+    kernels.support_totals(words, words, words, 4)
+
+
+if __name__ == "__main__":
+    main()

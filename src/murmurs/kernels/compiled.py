@@ -1,0 +1,201 @@
+"""The kernels compiled by numba; same words in, same arrays out as `murmurs.kernels.reference`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from murmurs.hashing import P2, P3, P4, P5
+from murmurs.kernels import FIRST, I64, U8, U32, U64
+
+_P2, _P3, _P4 = np.uint32(P2), np.uint32(P3), np.uint32(P4)
+_START = np.uint32((P5 + 8) % 2**32)
+_EVERY_EIGHTH = np.uint64(0x0101010101010101)
+_LANES = np.uint64(2**64 - 1)
+_TILE = 2048
+
+
+@njit(nogil=True, cache=True)
+def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
+    """Compare 64 binary numbers with the threshold at once, digit by digit, highest first."""
+    n = len(out)
+    first = min(FIRST, len(threshold))
+    open_groups = np.empty(n, np.int64)
+    lanes = np.empty(n, np.uint64)
+    count = 0
+    for i in range(n):
+        undecided = _LANES
+        ones = np.uint64(0)
+        at = i * first
+        for digit in range(first):
+            word = words[at + digit]
+            if threshold[digit]:
+                ones |= undecided & ~word
+                undecided &= word
+            else:
+                undecided &= ~word
+        out[i] = ones
+        if undecided != 0:
+            open_groups[count] = i
+            lanes[count] = undecided
+            count += 1
+    used = 0
+    for digit in range(first, len(threshold)):
+        if count == 0:
+            break
+        if used + count > len(spare):
+            return used + count
+        left = 0
+        for j in range(count):
+            word = spare[used + j]
+            i, undecided = open_groups[j], lanes[j]
+            if threshold[digit]:
+                out[i] |= undecided & ~word
+                undecided &= word
+            else:
+                undecided &= ~word
+            if undecided != 0:
+                open_groups[left] = i
+                lanes[left] = undecided
+                left += 1
+        used += count
+        count = left
+    return used
+
+
+@njit(nogil=True, cache=True)
+def below(words: U32, bound: int, spare: U32, out: U32) -> int:
+    """Multiply by the bound and keep the upper half; redraw where the lower one shows a bias."""
+    wide = np.uint64(bound)
+    limit = np.uint32(2**32 % bound)
+    used = 0
+    for i in range(len(words)):
+        product = np.uint64(words[i]) * wide
+        while np.uint32(product) < limit:
+            if used >= len(spare):
+                return used + 1
+            product = np.uint64(spare[used]) * wide
+            used += 1
+        out[i] = np.uint32(product >> np.uint64(32))
+    return used
+
+
+@njit(nogil=True, cache=True)
+def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
+    """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    used = 0
+    limits = np.empty(w + 1, np.uint32)
+    for d in range(w + 1):
+        limits[d] = np.uint32(2**32 % (k - w + d))
+    out[:] = 0
+    for i in range(len(own)):
+        x = own[i]
+        forced = 1 if x >= 0 else 0
+        row = out[i]
+        for d in range(forced, w):
+            last = k - w + d - forced
+            product = np.uint64(words[i * w + d]) * np.uint64(last + 1)
+            while np.uint32(product) < limits[d + 1 - forced]:
+                if used >= len(spare):
+                    return used + 1
+                product = np.uint64(spare[used]) * np.uint64(last + 1)
+                used += 1
+            draw = np.int64(product >> np.uint64(32))
+            # A forced row chooses among the k - 1 others: skip its own answer in their numbering.
+            place = draw + (1 if forced and draw >= x else 0)
+            if row[place >> 3] >> np.uint8(place & 7) & 1:
+                place = np.int64(last + (1 if forced and last >= x else 0))
+            row[place >> 3] |= np.uint8(1 << (place & 7))
+        if forced:
+            row[x >> 3] |= np.uint8(1 << (x & 7))
+    return used
+
+
+@njit(nogil=True, cache=True)
+def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
+    """Count how often each of 0..size-1 occurs; in two tables, so that equals need not wait."""
+    even = np.zeros(size, np.int64)
+    odd = np.zeros(size, np.int64)
+    for i in range(0, len(values) - 1, 2):
+        even[values[i]] += 1
+        odd[values[i + 1]] += 1
+    if len(values) % 2:
+        even[values[len(values) - 1]] += 1
+    return even + odd
+
+
+@njit(nogil=True, cache=True)
+def _add_bits(words: U64, sums: U64) -> None:
+    """Add at most 255 rows of words into byte-wide sums, one plane for each place in a byte."""
+    for i in range(words.shape[0]):
+        for j in range(words.shape[1]):
+            word = words[i, j]
+            for place in range(8):
+                sums[place, j] += word >> np.uint64(place) & _EVERY_EIGHTH
+
+
+@njit(nogil=True, cache=True)
+def bit_totals(packed: U8, k: int) -> I64:
+    """Count the set bits of each column, by blocks whose sums fit in a byte."""
+    n, size = packed.shape
+    total = np.zeros(size * 8, np.int64)
+    if size % 8 == 0:
+        words = packed.view(np.uint64)
+        sums = np.zeros((8, size // 8), np.uint64)
+        for start in range(0, n, 255):
+            sums[:] = 0
+            _add_bits(words[start : start + 255], sums)
+            for place in range(8):
+                for j in range(size):
+                    byte = sums[place, j >> 3] >> np.uint64(8 * (j & 7)) & np.uint64(255)
+                    total[8 * j + place] += np.int64(byte)
+        return total[:k]
+    spread = np.zeros(256, np.uint64)
+    for byte in range(256):
+        for place in range(8):
+            if byte >> place & 1:
+                spread[byte] |= np.uint64(1) << np.uint64(8 * place)
+    bytewise = np.zeros(size, np.uint64)
+    for start in range(0, n, 255):
+        bytewise[:] = 0
+        for i in range(start, min(start + 255, n)):
+            for j in range(size):
+                bytewise[j] += spread[packed[i, j]]
+        for j in range(size):
+            for place in range(8):
+                total[8 * j + place] += np.int64(
+                    bytewise[j] >> np.uint64(8 * place) & np.uint64(255)
+                )
+    return total[:k]
+
+
+@njit(nogil=True, cache=True)
+def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
+    """Hash every key with every seed; keys by tiles that stay in the nearest cache."""
+    total = np.zeros(k, np.int64)
+    sums = np.zeros(_TILE, np.uint32)
+    products = np.empty(_TILE, np.uint32)
+    n = len(seeds)
+    for first in range(0, k, _TILE):
+        size = min(_TILE, k - first)
+        for j in range(size):
+            products[j] = np.uint32(first + j) * _P3
+        for start in range(0, n, 2**31):
+            sums[:] = 0
+            for i in range(start, min(start + 2**31, n)):
+                seed = np.uint32(seeds[i] + _START)
+                lo, wide = low[i], width[i]
+                for j in range(size):
+                    h = np.uint32(seed + products[j])
+                    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+                    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+                    h = np.uint32((h ^ h >> np.uint32(15)) * _P2)
+                    h = np.uint32((h ^ h >> np.uint32(13)) * _P3)
+                    h = h ^ h >> np.uint32(16)
+                    sums[j] += np.uint32(np.uint32(h - lo) < wide)
+            for j in range(size):
+                total[first + j] += sums[j]
+    return total

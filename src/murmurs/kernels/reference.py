@@ -1,0 +1,126 @@
+"""The kernels in NumPy: the definition that the compiled ones are tested against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.hashing import hash_keys
+from murmurs.kernels import FIRST, I64, U8, U32, U64
+
+_ROWS = 255
+"""Rows whose bits can be added in single bytes."""
+
+
+def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
+    """Compare 64 binary numbers with the threshold at once, digit by digit, highest first."""
+    out[:] = 0
+    undecided = np.full(len(out), np.uint64(2**64 - 1))
+    first = min(FIRST, len(threshold))
+    by_digit = words.reshape(len(out), first)
+    for digit in range(first):
+        _compare(by_digit[:, digit], threshold[digit], undecided, out)
+    used = 0
+    open_groups = np.flatnonzero(undecided)
+    for digit in range(first, len(threshold)):
+        if not len(open_groups):
+            break
+        end = used + len(open_groups)
+        if end > len(spare):
+            return end
+        part, decided = undecided[open_groups], out[open_groups]
+        _compare(spare[used:end], threshold[digit], part, decided)
+        undecided[open_groups], out[open_groups] = part, decided
+        open_groups = open_groups[part != 0]
+        used = end
+    return used
+
+
+def _compare(words: U64, digit: np.uint8, undecided: U64, out: U64) -> None:
+    if digit:
+        out |= undecided & ~words
+        undecided &= words
+    else:
+        undecided &= ~words
+
+
+def below(words: U32, bound: int, spare: U32, out: U32) -> int:
+    """Multiply by the bound and keep the upper half; redraw where the lower one shows a bias."""
+    product = words.astype(np.uint64) * np.uint64(bound)
+    out[:] = product >> np.uint64(32)
+    biased = product & np.uint64(2**32 - 1) < np.uint64(2**32 % bound)
+    used = 0
+    for position in np.flatnonzero(biased):
+        value, used = _redraw(bound, spare, used)
+        out[position] = value
+    return used
+
+
+def _redraw(bound: int, spare: U32, used: int) -> tuple[int, int]:
+    """Draw one number from spare words; past their end, only count what would be used."""
+    while used < len(spare):
+        product = int(spare[used]) * bound
+        used += 1
+        if product % 2**32 >= 2**32 % bound:
+            return product >> 32, used
+    return 0, used + 1
+
+
+def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
+    """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    n = len(own)
+    forced = own >= 0
+    draws = np.empty((n, w), np.int64)
+    last = k - w + np.arange(w) - forced[:, None]  # the largest number that each draw may give
+    used = 0
+    product = words.reshape(n, w).astype(np.uint64) * (last + 1).astype(np.uint64)
+    draws[:] = product >> np.uint64(32)
+    biased = product & np.uint64(2**32 - 1) < np.uint64(2**32) % (last + 1).astype(np.uint64)
+    biased[forced, 0] = False
+    for row, column in np.argwhere(biased):
+        draws[row, column], used = _redraw(int(last[row, column]) + 1, spare, used)
+    taken = np.zeros((n, k), bool)
+    every = np.arange(n)
+    for d in range(w):
+        rows = every if d else every[~forced]  # a forced own answer takes the first place
+        draw = draws[rows, d]
+        draw = np.where(taken[rows, draw], last[rows, d], draw)
+        taken[rows, draw] = True
+    # A forced row chose among the k - 1 others, numbered without its own: make room for that one.
+    for row in np.flatnonzero(forced):
+        x = int(own[row])
+        taken[row, x + 1 :] = taken[row, x:-1].copy()
+        taken[row, x] = True
+    out[:] = np.packbits(taken, axis=1, bitorder="little")
+    return used
+
+
+def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
+    """Count how often each of 0..size-1 occurs."""
+    total = np.zeros(size, np.int64)
+    for start in range(0, len(values), 2**20):  # bincount makes a copy of eight bytes a value
+        total += np.bincount(values[start : start + 2**20].astype(np.int64), minlength=size)
+    return total
+
+
+def bit_totals(packed: U8, k: int) -> I64:
+    """Count the set bits of each column, by blocks whose sums fit in a byte."""
+    total = np.zeros(packed.shape[1] * 8, np.int64)
+    for start in range(0, len(packed), _ROWS):
+        block = np.unpackbits(packed[start : start + _ROWS], axis=1, bitorder="little")
+        total += block.sum(axis=0, dtype=np.uint8)
+    return total[:k]
+
+
+def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
+    """Hash every key with every seed, a block of at most a million hashes at a time."""
+    total = np.zeros(k, np.int64)
+    keys = np.arange(k, dtype=np.uint64)
+    rows = max(1, 2**20 // k)
+    for start in range(0, len(seeds), rows):
+        part = slice(start, start + rows)
+        hashes = hash_keys(keys[None, :], seeds[part, None])
+        total += (hashes - low[part, None] < width[part, None]).sum(axis=0)
+    return total

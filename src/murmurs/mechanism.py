@@ -1,0 +1,220 @@
+"""What each mechanism owes, and the checks all of them share.
+
+A mechanism is frozen parameters. It says how one answer becomes a report (`encode`), the same for
+many (`encode_many`), how reports add up (`count`), what a whole population's reports add up to
+(`simulate`), and the law of all three (`channel`). Its probabilities are integers over 2**53,
+settled once: from epsilon when it is made, or as given when it is read from a survey.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, Generic
+
+import numpy as np
+
+from murmurs.bulk import CHUNK, Bulk, Source, bulk
+from murmurs.channel import Channel
+from murmurs.checks import Integers, first_outside, integers, whole
+from murmurs.counts import Counts
+from murmurs.privacy import (
+    SCALE,
+    check_epsilon,
+    check_promise,
+    log_above,
+    truth_numerator,
+    truth_ratio,
+)
+from murmurs.randomness import Randomness, Secure
+from murmurs.wire import Report, Reports, Shape
+
+LARGEST_K = 10**6
+
+
+class Mechanism(ABC, Generic[Report]):
+    """A way to answer one question with answers 0..k-1 privately."""
+
+    k: int
+    epsilon: float
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape[Report]:
+        """How a report is written down."""
+
+    @property
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The law of the count cells given an answer."""
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """The largest ratio of the probabilities of one report under two answers, exactly."""
+
+    @abstractmethod
+    def encode(self, answer: int, random: Randomness) -> Report:
+        """Return a private report of one answer."""
+
+    @abstractmethod
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        """Return reports of a chunk of checked answers."""
+
+    @abstractmethod
+    def _tally(self, reports: Reports) -> Integers:
+        """Return the cells of an array of checked reports."""
+
+    @abstractmethod
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        """Return the cells of a whole population, drawn at once."""
+
+    @property
+    def epsilon_realised(self) -> float:
+        """The epsilon that the integer probabilities give, rounded up; at most `epsilon`."""
+        return log_above(self.ratio)
+
+    @property
+    def bits(self) -> float:
+        """Information in one report, in bits; `shape.size` is what it takes in bytes."""
+        return self.shape.bits
+
+    def encode_many(self, answers: object, random: Source = None) -> Reports:
+        """Return the reports of many people as one compact array.
+
+        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
+        """
+        checked = self.check_many(answers)
+        source = bulk(random)
+        out = self.shape.empty(len(checked))
+        for start in range(0, len(checked), CHUNK):
+            part = slice(start, start + CHUNK)
+            out[part] = self._encode(checked[part].astype(np.int64), source)
+        return out
+
+    def count(self, reports: Reports | Iterable[Any]) -> Counts:
+        """Add reports up.
+
+        Reports come as the array of `encode_many`, as an iterable of such arrays (which need not
+        fit in memory together), or as an iterable of single reports of `encode`.
+        """
+        if isinstance(reports, np.ndarray):
+            return self._count_array(reports)
+        n, cells, single = 0, np.zeros(self.channel.cells, np.int64), []
+        for part in reports:
+            if isinstance(part, np.ndarray) and part.ndim > 0:
+                counts = self._count_array(part)
+                n, cells = n + counts.n, cells + counts.cells
+            else:
+                single.append(part)
+        if single:
+            counts = self._count_array(self.shape.stack(single))
+            n, cells = n + counts.n, cells + counts.cells
+        return Counts(self, n, cells)
+
+    def _count_array(self, reports: Reports) -> Counts:
+        checked = self.shape.check(reports)
+        return Counts(self, len(checked), self._tally(checked))
+
+    def simulate(self, histogram: object, random: Source = None) -> Counts:
+        """Draw the counts of a whole population, with the law of counting all its reports.
+
+        ``histogram`` says how many people hold each answer. The cost does not grow with them.
+        """
+        people = self.check_histogram(histogram)
+        rng = random if isinstance(random, np.random.Generator) else _system_generator(random)
+        return Counts(self, int(people.sum()), self._draw(people, rng))
+
+    def check(self, answer: object) -> int:
+        """Return the answer if it is one of 0..k-1."""
+        try:
+            return whole(answer, "answer", 0, self.k - 1)
+        except ValueError:
+            raise ValueError(f"answer {answer} is outside 0..{self.k - 1} of {self}") from None
+
+    def check_many(self, answers: object) -> Integers:
+        """Return answers as an array if each is one of 0..k-1."""
+        array = integers(answers, "answers")
+        bad = first_outside(array, 0, self.k - 1)
+        if bad:
+            raise ValueError(
+                f"answer {bad[1]} (number {bad[0]}) is outside 0..{self.k - 1} of {self}"
+            )
+        return array  # type: ignore[return-value]  # any integer type: chunks are widened later
+
+    def check_histogram(self, histogram: object) -> Integers:
+        """Return the numbers of people as an array if there is one for each answer."""
+        array = integers(histogram, "histogram")
+        if len(array) != self.k:
+            raise ValueError(f"histogram has {len(array)} numbers, {self} needs {self.k}")
+        bad = first_outside(array, 0, 2**62)
+        if bad:
+            raise ValueError(f"histogram has {bad[1]} people at answer {bad[0]}")
+        if float(array.sum(dtype=np.float64)) > 2**62:
+            raise ValueError("histogram has more than 2**62 people")
+        return array.astype(np.int64)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return name and parameters, integer probabilities included, as plain values for JSON."""
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if field.init
+        }
+        return {"name": type(self).__name__, **values}
+
+    def _set(self, **values: object) -> None:
+        """Settle fields of the frozen dataclass; only for ``__post_init__``."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _settle(self) -> None:
+        """Check what all mechanisms have."""
+        self._set(k=whole(self.k, "k", 2, LARGEST_K), epsilon=check_epsilon(self.epsilon))
+
+
+class Truthful(Mechanism[Report]):
+    """A mechanism that tells the truth with one chance, and else draws from all reports alike.
+
+    With probability ``truth`` / 2**53 the report is drawn uniformly from those that support the
+    answer, otherwise uniformly from all. The random one may happen to support the answer too.
+    """
+
+    truth: int
+
+    @property
+    @abstractmethod
+    def spread(self) -> Fraction:
+        """How many reports there are for each one that supports a given answer."""
+
+    @property
+    def truth_probability(self) -> Fraction:
+        """The chance of telling the truth, exactly."""
+        return Fraction(self.truth, SCALE)
+
+    @property
+    def ratio(self) -> Fraction:
+        """1 + spread * truth / (1 - truth)."""
+        return truth_ratio(self.truth, self.spread)
+
+    def _settle_truth(self) -> None:
+        """Derive the chance of truth from epsilon, or check the given one against it."""
+        if self.truth == 0:
+            self._set(truth=truth_numerator(self.epsilon, self.spread))
+        self._set(truth=whole(self.truth, "truth", 1, SCALE - 1))
+        check_promise(self.ratio, self.epsilon, self)
+
+
+def settle_flip(flip: int, derived: int) -> int:
+    """Return the given chance of flipping a bit, over 2**53, or the derived one if it is 0."""
+    return whole(flip or derived, "flip", 1, SCALE // 2)
+
+
+def _system_generator(random: object) -> np.random.Generator:
+    if random is not None and not isinstance(random, Secure):
+        raise TypeError(
+            f"chance in bulk comes from Secure() or numpy.random.default_rng(seed), not {random!r}"
+        )
+    return np.random.default_rng()

@@ -1,0 +1,95 @@
+"""k-ary randomised response: the truth with one chance, else any answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from murmurs import kernels
+from murmurs.bulk import Bulk
+from murmurs.channels.symmetric import Symmetric
+from murmurs.checks import Integers, real
+from murmurs.mechanism import Truthful
+from murmurs.privacy import SCALE, log_above, truth_ratio
+from murmurs.randomness import Randomness
+from murmurs.sampling import spread
+from murmurs.wire import Category, Reports
+
+
+@dataclass(frozen=True)
+class KRR(Truthful[int]):
+    """k-ary randomised response: report the true answer, or with some chance any of the k.
+
+    Use it when epsilon is large for the alphabet (k below about 1.4 e^epsilon): there it is the
+    best mechanism known, and its report is a single answer. For k = 2 it is Warner's (1965).
+
+    Law: with probability t = truth / 2**53 the report is the answer, otherwise one of 0..k-1
+    uniformly. So p* = t + (1 - t) / k, q* = (1 - t) / k and e^epsilon >= 1 + k t / (1 - t).
+    Kairouz, Bonawitz and Ramage (2016), eq. 4; the variance of a share x of n people is
+    (x p*(1 - p*) + (1 - x) q*(1 - q*)) / (n (p* - q*)^2).
+
+    >>> from murmurs import Secure
+    >>> rr = KRR(k=4, epsilon=1.0)
+    >>> rr.encode(2, Secure()) in range(4)
+    True
+    >>> round(rr.channel.hit / rr.channel.miss, 12), rr.epsilon_realised <= 1.0
+    (Fraction(2718281828459, 1000000000000), True)
+    """
+
+    k: int
+    epsilon: float
+    truth: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle()
+        self._settle_truth()
+
+    @property
+    def spread(self) -> Fraction:
+        """One of k reports supports an answer."""
+        return Fraction(self.k)
+
+    @property
+    def shape(self) -> Category:
+        """A report is an answer."""
+        return Category(self.k)
+
+    @property
+    def channel(self) -> Symmetric:
+        """Cell j counts the reports of answer j."""
+        lie = (1 - self.truth_probability) / self.k
+        return Symmetric.exclusive(self.k, self.truth_probability + lie, lie)
+
+    def encode(self, answer: int, random: Randomness) -> int:
+        """Return the answer or, with the complementary chance, any answer."""
+        answer = self.check(answer)
+        return answer if random.chance(self.truth) else random.below(self.k)
+
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        lies = random.below(self.k, len(answers))
+        return np.where(random.chance(self.truth, len(answers)), answers, lies)
+
+    def _tally(self, reports: Reports) -> Integers:
+        return kernels.load().histogram(reports, self.k)
+
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        honest = rng.binomial(histogram, float(self.truth_probability))
+        return honest + spread(histogram.sum() - honest.sum(), self.k, rng)
+
+
+def Warner(eta: float) -> KRR:  # noqa: N802 - it makes a mechanism, as a class would
+    """Return Warner's randomised response: tell the truth with probability eta, else the contrary.
+
+    It is `KRR` with k = 2; epsilon = ln(eta / (1 - eta)). (Kairouz et al. print e^epsilon for
+    eta in their eq. 3; it is e^epsilon / (1 + e^epsilon).)
+
+    >>> Warner(0.75).epsilon
+    1.0986122886681098
+    """
+    eta = real(eta, "eta", 0.5, 1.0)
+    truth = int((2 * eta - 1) * SCALE)  # both operations are exact for eta in [1/2, 1]
+    if not 0 < truth < SCALE:
+        raise ValueError(f"eta must lie strictly between 1/2 and 1, not {eta:g}")
+    return KRR(k=2, epsilon=log_above(truth_ratio(truth, Fraction(2))), truth=truth)

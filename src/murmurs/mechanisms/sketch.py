@@ -1,0 +1,232 @@
+"""Mean sketches: one of many hash tables a report, so the server's memory does not grow with k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from murmurs import kernels, walsh
+from murmurs.bulk import Bulk
+from murmurs.channels.sketch import BitSketch, SignSketch
+from murmurs.checks import Integers, whole
+from murmurs.hashing import LARGEST_RANGE, bucket, buckets
+from murmurs.mechanism import Mechanism, settle_flip
+from murmurs.privacy import SCALE, check_promise, flip_numerator, flip_ratio
+from murmurs.randomness import Randomness
+from murmurs.wire import Category, Report, Reports, Row, RowOfBits
+
+
+class Sketching(Mechanism[Report]):
+    """What both sketches share: rows with one hash function each, seeded salt + row."""
+
+    rows: int
+    width: int
+    salt: int
+    flip: int
+
+    def _settle_table(self) -> None:
+        self._settle()
+        self._set(
+            rows=whole(self.rows, "rows", 1, 2**16),
+            width=whole(self.width, "width", 2, min(LARGEST_RANGE, 2**16)),
+            salt=whole(self.salt, "salt", 0, 2**32 - 1),
+        )
+
+    @property
+    def flip_probability(self) -> Fraction:
+        """The chance of turning one bit round, exactly."""
+        return Fraction(self.flip, SCALE)
+
+    def bucket(self, answer: int, row: int) -> int:
+        """Return the bucket of an answer in a row."""
+        return bucket(answer, (self.salt + row) % 2**32, self.width)
+
+    def _buckets(self, answers: Integers, rows: Integers) -> Integers:
+        seeds = ((self.salt + rows) % 2**32).astype(np.uint32)
+        return buckets(answers.view(np.uint64), seeds, self.width).astype(np.int64)
+
+    def _rows_drawn(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        """Return how many people fall into each bucket of each row, drawn row after row."""
+        channel = self.channel
+        assert isinstance(channel, BitSketch | SignSketch)
+        out = np.empty((self.rows, self.width), np.int64)
+        left = histogram
+        for row, at in channel.every_row():
+            here = rng.binomial(left, 1 / (self.rows - row))
+            left = left - here
+            held = np.zeros(self.width, np.int64)
+            np.add.at(held, at, here)
+            out[row] = held
+        return out
+
+
+@dataclass(frozen=True)
+class CountMeanSketch(Sketching[Row]):
+    """Count mean sketch: a random row's one-hot bucket, every bit randomised.
+
+    Use it when the answers are too many to have a cell each, or not yet listed, and reports of
+    ``width`` bits are no burden; `HadamardSketch` sends a few bytes instead.
+
+    Law: the row is uniform; bit b of the row is (b == bucket of the answer in that row), and each
+    bit is turned round with probability flip / 2**53, the smallest that keeps
+    ((1 - flip) / flip)^2 <= e^epsilon. The bucket in row j is XXH32(answer, salt + j) * width
+    >> 32. Apple's Differential Privacy Team (2017); Le and Zia (2020) describe its special case
+    without hashing, which is `SUE`.
+
+    >>> from murmurs import Secure
+    >>> sketch = CountMeanSketch(k=100_000, epsilon=2.0, rows=64, width=256)
+    >>> len(sketch.encode(77, Secure()).bits)
+    32
+    """
+
+    k: int
+    epsilon: float
+    rows: int = 1024
+    width: int = 256
+    salt: int = 0
+    flip: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle_table()
+        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon / 2)))
+        check_promise(self.ratio, self.epsilon, self)
+
+    @property
+    def ratio(self) -> Fraction:
+        """Two bits differ between two buckets."""
+        return flip_ratio(self.flip) ** 2
+
+    @property
+    def shape(self) -> RowOfBits:
+        """A report is a row's number and its bits."""
+        return RowOfBits(self.rows, self.width)
+
+    @property
+    def channel(self) -> BitSketch:
+        """Cell (j, 0) counts the reports of row j, cell (j, 1 + b) those with bit b set."""
+        flip = self.flip_probability
+        return BitSketch(self.k, self.rows, self.width, self.salt, 1 - flip, flip)
+
+    def encode(self, answer: int, random: Randomness) -> Row:
+        """Return a row and its bits, drawn from the first to the last."""
+        answer = self.check(answer)
+        row = random.below(self.rows)
+        own = self.bucket(answer, row)
+        bits = bytearray(-(-self.width // 8))
+        for b in range(self.width):
+            if (b == own) != random.chance(self.flip):
+                bits[b >> 3] |= 1 << (b & 7)
+        return Row(row, bytes(bits))
+
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        n, size = len(answers), -(-self.width // 8)
+        rows = random.below(self.rows, n).astype(np.int64)
+        own = self._buckets(answers, rows)
+        bits = random.packed(self.flip, n * size)
+        bits[np.arange(n) * size + (own >> 3)] ^= np.uint8(1) << (own & 7).astype(np.uint8)
+        out = self.shape.empty(n)
+        out["row"] = rows
+        out["bits"] = bits.reshape(n, size)
+        if self.width % 8:
+            out["bits"][:, -1] &= (1 << self.width % 8) - 1
+        return out
+
+    def _tally(self, reports: Reports) -> Integers:
+        load, order = kernels.load(), np.argsort(reports["row"], kind="stable")
+        sorted_bits = np.ascontiguousarray(reports["bits"])[order]
+        cells = np.zeros((self.rows, 1 + self.width), np.int64)
+        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["row"]), self.rows)
+        ends = np.cumsum(cells[:, 0])
+        for row in np.flatnonzero(cells[:, 0]):
+            part = sorted_bits[ends[row] - cells[row, 0] : ends[row]]
+            cells[row, 1:] = load.bit_totals(part, self.width)
+        return cells
+
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        held = self._rows_drawn(histogram, rng)
+        people = held.sum(axis=1, keepdims=True)
+        flip = float(self.flip_probability)
+        bits = rng.binomial(held, 1 - flip) + rng.binomial(people - held, flip)
+        return np.concatenate([people, bits], axis=1)
+
+
+@dataclass(frozen=True)
+class HadamardSketch(Sketching[int]):
+    """Hadamard count mean sketch: one bit of the transform of a random row.
+
+    Use it for very large or open alphabets when reports must be tiny: one private bit, and the
+    public row and place it belongs to. Its error is that of `Hadamard` with one block, plus what
+    the hash tables' collisions add.
+
+    Law: row j and place l are uniform; the sign is minus if l and the answer's bucket in row j
+    have an odd number of common one-bits, and it is turned round with probability flip / 2**53,
+    the smallest that keeps (1 - flip) / flip <= e^epsilon. The report is the number
+    (j * width + l) * 2 + (1 if minus else 0). Width is a power of two.
+
+    >>> from murmurs import Secure
+    >>> sketch = HadamardSketch(k=100_000, epsilon=2.0)
+    >>> sketch.bits, sketch.shape.size, sketch.encode(77, Secure()) < 2**21
+    (21.0, 4, True)
+    """
+
+    k: int
+    epsilon: float
+    rows: int = 1024
+    width: int = 1024
+    salt: int = 0
+    flip: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle_table()
+        if self.width & (self.width - 1):
+            raise ValueError(f"width must be a power of two, not {self.width}")
+        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon)))
+        check_promise(self.ratio, self.epsilon, self)
+
+    @property
+    def ratio(self) -> Fraction:
+        """One bit differs."""
+        return flip_ratio(self.flip)
+
+    @property
+    def shape(self) -> Category:
+        """A report is a row, a place and a sign, in one number."""
+        return Category(2 * self.rows * self.width)
+
+    @property
+    def channel(self) -> SignSketch:
+        """Cell (j, l, s) counts the reports of sign s at place l of row j."""
+        return SignSketch(self.k, self.rows, self.width, self.salt, 1 - self.flip_probability)
+
+    def encode(self, answer: int, random: Randomness) -> int:
+        """Return row, place and randomised sign."""
+        answer = self.check(answer)
+        row, place = random.below(self.rows), random.below(self.width)
+        minus = (place & self.bucket(answer, row)).bit_count() % 2
+        return (row * self.width + place) * 2 + (minus ^ random.chance(self.flip))
+
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        n = len(answers)
+        where = random.below(self.rows * self.width, n).astype(np.int64)
+        rows, places = where // self.width, where % self.width
+        minus = walsh.parity(places & self._buckets(answers, rows))
+        return where * 2 + (minus ^ random.chance(self.flip, n))
+
+    def _tally(self, reports: Reports) -> Integers:
+        return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
+
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        """Split each bucket's people by sign, then over the places where it has that sign."""
+        held = self._rows_drawn(histogram, rng)
+        minus = rng.binomial(held, 0.5)
+        minus[:, 0] = 0  # bucket 0 has a plus everywhere
+        people = np.zeros((self.rows, 2, 2, self.width), np.int64)
+        people[:, 0, 0], people[:, 1, 1] = held - minus, minus
+        by_sign = walsh.scatter(people.reshape(-1, 2, self.width), rng)
+        true = by_sign.reshape(self.rows, 2, self.width)
+        flip = float(self.flip_probability)
+        turned = rng.binomial(true, flip)
+        kept = true - turned
+        return np.stack([kept[:, 0] + turned[:, 1], kept[:, 1] + turned[:, 0]], axis=-1)

@@ -1,0 +1,100 @@
+"""The exact epsilon of integer probabilities, and the integers that keep a wanted epsilon.
+
+Every probability in murmurs is a whole number over ``SCALE`` = 2**53. A probability ratio is
+then a fraction of whole numbers, its logarithm is bounded from above with 60 digits, and the
+promise "at most the epsilon asked for" is a comparison of fractions: no float takes part.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cache
+
+from murmurs.checks import real
+
+SCALE = 2**53
+"""Denominator of every probability: its numerators are exact in binary64, so in JavaScript too."""
+
+SMALLEST_EPSILON = 1e-6
+LARGEST_EPSILON = 700.0
+
+_DIGITS = Context(prec=60, Emin=-999999, Emax=999999)
+_UPWARD = Context(prec=60, Emin=-999999, Emax=999999, rounding=ROUND_CEILING)
+
+
+def check_epsilon(epsilon: object) -> float:
+    """Return epsilon as a float from 1e-6 to 700, or say what is wrong with it."""
+    return real(epsilon, "epsilon", SMALLEST_EPSILON, LARGEST_EPSILON)
+
+
+@cache
+def exp_below(epsilon: float) -> Fraction:
+    """Return a fraction at most e**epsilon and closer to it than 1e-58 of its value.
+
+    >>> float(exp_below(1.0))
+    2.718281828459045
+    """
+    # Decimal.exp is correctly rounded, so one unit in the last place below it is a lower bound.
+    return Fraction(Decimal(epsilon).exp(_DIGITS).next_minus(_DIGITS))
+
+
+def log_above(ratio: Fraction) -> float:
+    """Return a float at least ln(ratio), and at most one unit in the last place above it.
+
+    >>> log_above(Fraction(3))
+    1.0986122886681098
+    """
+    quotient = _UPWARD.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    bound = quotient.ln(_DIGITS).next_plus(_DIGITS)
+    nearest = float(bound)
+    return nearest if Decimal(nearest) >= bound else math.nextafter(nearest, math.inf)
+
+
+def truth_numerator(epsilon: float, spread: Fraction) -> int:
+    """Return the largest chance of answering truthfully that keeps epsilon, over 2**53.
+
+    For mechanisms that, with this chance t, draw uniformly from the s reports that support the
+    answer, and otherwise uniformly from all K reports. With ``spread`` = K / s the largest ratio
+    of the law is 1 + spread * t / (1 - t). The result is at least 1 and at most 2**53 - 1: a
+    chance of one would make some reports impossible, and epsilon infinite.
+    """
+    gain = exp_below(epsilon) - 1
+    numerator = math.floor(SCALE * gain / (spread + gain))
+    if numerator < 1:
+        raise ValueError(
+            f"epsilon {epsilon:g} over {float(spread):g} reports per supporting one leaves a "
+            "chance of truth below 2**-53: ask for a larger epsilon or a smaller alphabet"
+        )
+    return min(numerator, SCALE - 1)
+
+
+def truth_ratio(numerator: int, spread: Fraction) -> Fraction:
+    """Return the largest ratio of the law for a chance of truth; see `truth_numerator`."""
+    return 1 + spread * Fraction(numerator, SCALE - numerator)
+
+
+def flip_numerator(epsilon: float) -> int:
+    """Return the smallest chance of flipping one bit that keeps epsilon, over 2**53.
+
+    The ratio is (2**53 - flip) / flip.
+
+    >>> flip_numerator(700.0)
+    1
+    """
+    return math.ceil(SCALE / (1 + exp_below(epsilon)))
+
+
+def flip_ratio(numerator: int) -> Fraction:
+    """Return the ratio of a bit kept to a bit flipped; see `flip_numerator`."""
+    return Fraction(SCALE - numerator, numerator)
+
+
+def check_promise(ratio: Fraction, epsilon: float, what: object) -> None:
+    """Refuse integer probabilities whose exact ratio exceeds e**epsilon."""
+    if ratio > exp_below(epsilon):
+        raise ValueError(
+            f"the probabilities of {what} give epsilon {log_above(ratio)!r}, "
+            f"more than the {epsilon!r} they promise"
+        )

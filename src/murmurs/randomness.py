@@ -1,0 +1,141 @@
+"""Chance is handed in, through two verbs: ``chance(numerator)`` and ``below(n)``.
+
+Both verbs read whole bytes, so that the same bytes give the same report in every language:
+
+- ``chance(numerator)`` reads 8 bytes, takes them as a little-endian integer, drops the lowest
+  11 bits, and says yes if the remaining 53-bit integer is smaller than ``numerator``.
+- ``below(n)`` reads as many bytes as n - 1 needs, takes them as a little-endian integer, keeps
+  as many low bits as n - 1 has, and tries again if the result is not smaller than ``n``.
+
+`Secure` is for devices, `Study` for reproducible studies, `Given` for known-answer vectors.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+
+
+class Randomness(Protocol):
+    """The two verbs that a mechanism may ask for."""
+
+    def chance(self, numerator: int) -> bool:
+        """Say yes with probability ``numerator`` / 2**53, exactly."""
+        ...
+
+    def below(self, n: int) -> int:
+        """Return one of 0, 1, ..., n - 1, each with probability 1 / n, exactly."""
+        ...
+
+
+class FromBytes(ABC):
+    """The two verbs made of bytes; a kind of randomness only says where bytes come from."""
+
+    @abstractmethod
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` bytes."""
+
+    def chance(self, numerator: int) -> bool:
+        """Say yes with probability ``numerator`` / 2**53, exactly."""
+        return int.from_bytes(self.take(8), "little") >> 11 < numerator
+
+    def below(self, n: int) -> int:
+        """Return one of 0, 1, ..., n - 1, each with probability 1 / n, exactly."""
+        if n < 1:
+            raise ValueError(f"below({n}) has no outcome: n must be at least 1")
+        bits = (n - 1).bit_length()
+        mask = (1 << bits) - 1
+        size = (bits + 7) // 8
+        while True:
+            value = int.from_bytes(self.take(size), "little") & mask
+            if value < n:
+                return value
+
+
+class Secure(FromBytes):
+    """Randomness of the operating system, read in blocks; for devices and for real data.
+
+    A process that forks never shares bytes with its child: the child starts with an empty buffer.
+    Threads may share one `Secure`.
+
+    >>> Secure().below(6) in range(6)
+    True
+    """
+
+    BLOCK = 4096
+
+    def __init__(self) -> None:
+        self._empty()
+        _alive.add(self)
+
+    def _empty(self) -> None:
+        self._lock = threading.Lock()  # a lock held at the fork would never be released
+        self._buffer = b""
+        self._used = 0
+
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` bytes of system entropy; no byte is given out twice."""
+        with self._lock:
+            end = self._used + size
+            if end > len(self._buffer):
+                self._buffer = os.urandom(max(self.BLOCK, size))
+                self._used, end = 0, size
+            taken = self._buffer[self._used : end]
+            self._used = end
+            return taken
+
+
+_alive: weakref.WeakSet[Secure] = weakref.WeakSet()
+
+
+def _empty_all() -> None:
+    for secure in list(_alive):
+        secure._empty()
+
+
+os.register_at_fork(after_in_child=_empty_all)
+
+
+class Study(FromBytes):
+    """A NumPy generator with the two verbs: reproducible, and not for devices.
+
+    >>> Study(np.random.default_rng(7)).below(6)
+    5
+    """
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+
+    def take(self, size: int) -> bytes:
+        """Return the generator's next ``size`` bytes."""
+        return self.generator.bytes(size)
+
+
+class Given(FromBytes):
+    """Bytes known beforehand, for known-answer vectors and tests.
+
+    >>> Given(bytes([200, 3])).below(6)  # the low three bits of 200 are 0
+    0
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._used = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been used."""
+        return len(self._data) - self._used
+
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` of the given bytes, or fail if there are not enough."""
+        if size > self.left:
+            raise ValueError(f"{size} random bytes were asked for, {self.left} are left")
+        taken = self._data[self._used : self._used + size]
+        self._used += size
+        return taken

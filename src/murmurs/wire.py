@@ -1,0 +1,339 @@
+"""A report's shape: one report to and from bytes, many reports as one compact array.
+
+Each report of a shape has the same number of bytes, so a batch is their concatenation and an array
+is its view. Numbers are little-endian; bit j of a row of bits is bit j % 8 of byte j // 8, and
+the unused bits of the last byte are zero. What does not fit its shape is refused, with the value.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.checks import first_outside, whole
+
+Report = TypeVar("Report")
+Reports = NDArray[Any]
+"""Many reports: integers, rows of packed bits, or records; the shape says which."""
+
+
+def smallest_unsigned(count: int) -> np.dtype[Any]:
+    """Return the smallest unsigned type that holds the numbers 0..count-1."""
+    for name, limit in (("<u1", 2**8), ("<u2", 2**16), ("<u4", 2**32)):
+        if count <= limit:
+            return np.dtype(name)
+    raise ValueError(f"{count} kinds of report need more than four bytes each")
+
+
+class Shape(ABC, Generic[Report]):
+    """How a report of one kind is written down."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The type of one element of an array of reports."""
+
+    @property
+    def columns(self) -> int | None:
+        """How many elements a report has, or None if it is one element."""
+        return None
+
+    @property
+    def size(self) -> int:
+        """Bytes of one report."""
+        return self.dtype.itemsize * (self.columns or 1)
+
+    @property
+    @abstractmethod
+    def bits(self) -> float:
+        """Information in one report: the logarithm to base two of how many there could be."""
+
+    @abstractmethod
+    def pack(self, report: Report) -> bytes:
+        """Return the bytes of one report; a report of another shape is refused."""
+
+    @abstractmethod
+    def _unpack(self, row: bytes) -> Report: ...
+
+    @abstractmethod
+    def _check_rows(self, reports: Reports) -> None: ...
+
+    def unpack(self, data: bytes) -> Report:
+        """Return the report that the bytes stand for; other bytes are refused."""
+        return self._unpack(self.from_bytes(data, one=True).tobytes())
+
+    def from_bytes(self, data: bytes | bytearray | memoryview, *, one: bool = False) -> Reports:
+        """Return a batch of reports as an array (without copying); bad ones are refused."""
+        length = memoryview(data).nbytes
+        if (one and length != self.size) or length % self.size:
+            raise ValueError(f"{length} bytes are not reports of {self.size} bytes each: {self}")
+        array = np.frombuffer(data, self.dtype)
+        return self.check(array if self.columns is None else array.reshape(-1, self.columns))
+
+    def stack(self, reports: Iterable[Report]) -> Reports:
+        """Return single reports as one array."""
+        return self.from_bytes(b"".join(self.pack(report) for report in reports))
+
+    def unstack(self, reports: Reports) -> list[Report]:
+        """Return an array as single reports."""
+        data, size = np.ascontiguousarray(self.check(reports)).tobytes(), self.size
+        return [self._unpack(data[i : i + size]) for i in range(0, len(data), size)]
+
+    def empty(self, n: int) -> Reports:
+        """Return an array with room for n reports."""
+        return np.empty(n if self.columns is None else (n, self.columns), self.dtype)
+
+    def check(self, reports: Reports) -> Reports:
+        """Return the array if all its reports have this shape, else say which one does not."""
+        like = self.empty(0)
+        array = np.asarray(reports)
+        if array.dtype != self.dtype or array.shape[1:] != like.shape[1:] or array.ndim == 0:
+            raise TypeError(
+                f"reports of {self} are arrays of {self.dtype} of shape "
+                f"(n{f', {self.columns}' if self.columns else ''}), not of {array.dtype} of shape "
+                f"{array.shape}"
+            )
+        self._check_rows(array)
+        return array
+
+    def refuse(self, position: int, what: str) -> None:
+        """Raise the error for one report of an array."""
+        raise ValueError(f"report {position} is not a {self}: {what}")
+
+
+@dataclass(frozen=True)
+class Category(Shape[int]):
+    """One of ``count`` categories, in 1, 2 or 4 bytes."""
+
+    count: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer that holds all categories."""
+        return smallest_unsigned(self.count)
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of categories."""
+        return math.log2(self.count)
+
+    def pack(self, report: int) -> bytes:
+        """Return the category's little-endian bytes."""
+        return whole(report, "report", 0, self.count - 1).to_bytes(self.size, "little")
+
+    def _unpack(self, row: bytes) -> int:
+        return int.from_bytes(row, "little")
+
+    def check(self, reports: Reports) -> Reports:
+        """Return the array in the smallest type; any array of whole numbers in range will do."""
+        array = np.asarray(reports)
+        if array.dtype == self.dtype:
+            return super().check(array)
+        if array.ndim == 1 and array.dtype.kind in "iu":
+            self._check_rows(array)
+            return array.astype(self.dtype)
+        return super().check(array)
+
+    def _check_rows(self, reports: Reports) -> None:
+        bad = first_outside(reports, 0, self.count - 1)
+        if bad:
+            self.refuse(bad[0], f"{bad[1]} is outside 0..{self.count - 1}")
+
+
+@dataclass(frozen=True)
+class Bits(Shape[bytes]):
+    """A row of ``count`` bits, packed; a single report is the packed bytes."""
+
+    count: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes."""
+        return np.dtype(np.uint8)
+
+    @property
+    def columns(self) -> int:
+        """Bytes of a row."""
+        return -(-self.count // 8)
+
+    @property
+    def bits(self) -> float:
+        """The number of bits."""
+        return float(self.count)
+
+    def pack(self, report: bytes) -> bytes:
+        """Return the packed bytes themselves, checked."""
+        if not isinstance(report, bytes):
+            raise TypeError(f"a report of {self} is bytes, not {report!r}")
+        self.from_bytes(report, one=True)
+        return report
+
+    def _unpack(self, row: bytes) -> bytes:
+        return row
+
+    def _check_rows(self, reports: Reports) -> None:
+        if self.count % 8 and len(reports):
+            padding = reports[:, -1] >> (self.count % 8)
+            if padding.any():
+                self.refuse(
+                    int(np.argmax(padding != 0)), f"a bit after the first {self.count} is set"
+                )
+
+
+@dataclass(frozen=True)
+class Members(Shape[tuple[int, ...]]):
+    """A set of ``w`` of ``k`` numbers: as a row of bits or as a rising list, whichever is shorter.
+
+    A single report is the rising tuple; neither form tells in which order members were drawn.
+    """
+
+    k: int
+    w: int
+
+    @property
+    def as_bits(self) -> bool:
+        """Whether a row of k bits is no longer than w numbers."""
+        return -(-self.k // 8) <= self.w * smallest_unsigned(self.k).itemsize
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Bytes of a row of bits, or the smallest unsigned integer for a member."""
+        return np.dtype(np.uint8) if self.as_bits else smallest_unsigned(self.k)
+
+    @property
+    def columns(self) -> int:
+        """Bytes of a row, or members."""
+        return -(-self.k // 8) if self.as_bits else self.w
+
+    @property
+    def bits(self) -> float:
+        """log2 of the number of sets."""
+        k, w = self.k, self.w
+        return (math.lgamma(k + 1) - math.lgamma(w + 1) - math.lgamma(k - w + 1)) / math.log(2)
+
+    def pack(self, report: tuple[int, ...]) -> bytes:
+        """Return the set's bits or its members' bytes."""
+        members = [whole(x, "member", 0, self.k - 1) for x in report]
+        if len(members) != self.w or sorted(set(members)) != members:
+            raise ValueError(f"a report of {self} is {self.w} rising numbers, not {report!r}")
+        if self.as_bits:
+            return sum(1 << x for x in members).to_bytes(self.size, "little")
+        return np.array(members, self.dtype).tobytes()
+
+    def _unpack(self, row: bytes) -> tuple[int, ...]:
+        if self.as_bits:
+            flags = np.unpackbits(np.frombuffer(row, np.uint8), bitorder="little")
+            return tuple(int(x) for x in np.flatnonzero(flags))
+        return tuple(int(x) for x in np.frombuffer(row, self.dtype))
+
+    def from_packed_bits(self, rows: NDArray[np.uint8]) -> Reports:
+        """Return sets given as rows of packed bits in the form of this shape."""
+        if self.as_bits:
+            return rows
+        flags = np.unpackbits(rows, axis=1, bitorder="little")
+        return np.nonzero(flags)[1].reshape(-1, self.w).astype(self.dtype)
+
+    def _check_rows(self, reports: Reports) -> None:
+        if self.as_bits:
+            Bits(self.k)._check_rows(reports)
+            bad = np.bitwise_count(reports).sum(axis=1, dtype=np.int64) != self.w
+        else:
+            bad = (reports >= self.k).any(axis=1) | (reports[:, 1:] <= reports[:, :-1]).any(axis=1)
+        if bad.any():
+            self.refuse(
+                int(np.argmax(bad)), f"it does not have {self.w} rising members below {self.k}"
+            )
+
+
+class Hash(NamedTuple):
+    """A report of local hashing: which hash function, and the randomised bucket."""
+
+    seed: int
+    value: int
+
+
+@dataclass(frozen=True)
+class Hashed(Shape[Hash]):
+    """A 32-bit seed and one of ``count`` buckets."""
+
+    count: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A record of seed and value."""
+        return np.dtype([("seed", "<u4"), ("value", smallest_unsigned(self.count))])
+
+    @property
+    def bits(self) -> float:
+        """32 for the seed, and log2 of the number of buckets."""
+        return 32 + math.log2(self.count)
+
+    def pack(self, report: Hash) -> bytes:
+        """Return the seed's four bytes and the value's."""
+        seed, value = _fields(report, 2, self)
+        value = whole(value, "value", 0, self.count - 1)
+        head = whole(seed, "seed", 0, 2**32 - 1).to_bytes(4, "little")
+        return head + value.to_bytes(self.size - 4, "little")
+
+    def _unpack(self, row: bytes) -> Hash:
+        return Hash(int.from_bytes(row[:4], "little"), int.from_bytes(row[4:], "little"))
+
+    def _check_rows(self, reports: Reports) -> None:
+        bad = first_outside(reports["value"], 0, self.count - 1)
+        if bad:
+            self.refuse(bad[0], f"value {bad[1]} is outside 0..{self.count - 1}")
+
+
+class Row(NamedTuple):
+    """A report of a count mean sketch: which row, and the row's randomised bits."""
+
+    row: int
+    bits: bytes
+
+
+@dataclass(frozen=True)
+class RowOfBits(Shape[Row]):
+    """One of ``rows`` rows and its ``count`` bits."""
+
+    rows: int
+    count: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A record of row and packed bits."""
+        width = -(-self.count // 8)
+        return np.dtype([("row", smallest_unsigned(self.rows)), ("bits", np.uint8, (width,))])
+
+    @property
+    def bits(self) -> float:
+        """The number of bits, and log2 of the number of rows."""
+        return self.count + math.log2(self.rows)
+
+    def pack(self, report: Row) -> bytes:
+        """Return the row's bytes and the packed bits."""
+        row, bits = _fields(report, 2, self)
+        width = -(-self.count // 8)
+        head = whole(row, "row", 0, self.rows - 1).to_bytes(self.size - width, "little")
+        return head + Bits(self.count).pack(cast(bytes, bits))
+
+    def _unpack(self, row: bytes) -> Row:
+        split = self.size - -(-self.count // 8)
+        return Row(int.from_bytes(row[:split], "little"), row[split:])
+
+    def _check_rows(self, reports: Reports) -> None:
+        bad = first_outside(reports["row"], 0, self.rows - 1)
+        if bad:
+            self.refuse(bad[0], f"row {bad[1]} is outside 0..{self.rows - 1}")
+        Bits(self.count)._check_rows(reports["bits"])
+
+
+def _fields(report: object, count: int, shape: object) -> tuple[object, ...]:
+    if not isinstance(report, tuple) or len(report) != count:
+        raise TypeError(f"a report of {shape} is a tuple of {count}, not {report!r}")
+    return report
