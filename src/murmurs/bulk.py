@@ -22,7 +22,8 @@ Source = Secure | np.random.Generator | None
 """What ``encode_many`` takes as chance; None means `Secure`."""
 
 CHUNK = 2**15
-"""People encoded at a time: their random words and reports stay in the processor's cache."""
+CHUNK_BYTES = 2**22
+"""People encoded at a time, at most: their words and reports stay in the processor's cache."""
 
 
 def bulk(random: Source) -> Bulk:

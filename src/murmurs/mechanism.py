@@ -16,7 +16,7 @@ from typing import Any, Generic
 
 import numpy as np
 
-from murmurs.bulk import CHUNK, Bulk, Source, bulk
+from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
 from murmurs.channel import Channel
 from murmurs.checks import Integers, first_outside, integers, whole
 from murmurs.counts import Counts
@@ -77,6 +77,11 @@ class Mechanism(ABC, Generic[Report]):
         return log_above(self.ratio)
 
     @property
+    def _work_size(self) -> int:
+        """Bytes that encoding one person among many works on."""
+        return self.shape.size
+
+    @property
     def bits(self) -> float:
         """Information in one report, in bits; `shape.size` is what it takes in bytes."""
         return self.shape.bits
@@ -89,8 +94,9 @@ class Mechanism(ABC, Generic[Report]):
         checked = self.check_many(answers)
         source = bulk(random)
         out = self.shape.empty(len(checked))
-        for start in range(0, len(checked), CHUNK):
-            part = slice(start, start + CHUNK)
+        chunk = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
+        for start in range(0, len(checked), chunk):
+            part = slice(start, start + chunk)
             out[part] = self._encode(checked[part].astype(np.int64), source)
         return out
 

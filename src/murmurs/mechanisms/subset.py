@@ -17,6 +17,8 @@ from murmurs.randomness import Randomness
 from murmurs.sampling import choose
 from murmurs.wire import Members, Reports
 
+_LONGEST_SWEEP = 10**9
+
 
 @dataclass(frozen=True)
 class Subset(Truthful[tuple[int, ...]]):
@@ -85,6 +87,10 @@ class Subset(Truthful[tuple[int, ...]]):
         rows = random.subsets(np.where(honest, answers, -1), self.k, self.w)
         return self.shape.from_packed_bits(rows)
 
+    @property
+    def _work_size(self) -> int:
+        return -(-self.k // 8) + 4 * self.w
+
     def _tally(self, reports: Reports) -> Integers:
         if self.shape.as_bits:
             return kernels.load().bit_totals(np.ascontiguousarray(reports), self.k)
@@ -98,6 +104,11 @@ class Subset(Truthful[tuple[int, ...]]):
         left, is a draw without replacement.
         """
         k, w = self.k, self.w
+        if k * w > _LONGEST_SWEEP:
+            raise ValueError(
+                f"simulating {self} takes k w = {k * w:.1g} steps, more than {_LONGEST_SWEEP:.0e}: "
+                "OUE and ProjectiveGeometry have nearly its error and are simulated quickly"
+            )
         bound_to = rng.binomial(histogram, float(self.truth_probability))
         free, bound = np.zeros(w + 1, np.int64), np.zeros(w + 1, np.int64)
         free[w] = histogram.sum() - bound_to.sum()
