@@ -107,7 +107,7 @@ def projective(m: ProjectiveGeometry, x: int) -> Law:
 
 def local_hashing(m: LocalHashing, x: int) -> Law:
     """Only the reports with one of the seeds that the walk follows."""
-    law = {}
+    law: Law = {}
     for seed in sampled(2**32):
         given_seed = two_stage(m.truth, [bucket(x, seed, m.g)], range(m.g))
         law |= {(seed, value): weight / 2**32 for value, weight in given_seed.items()}
@@ -115,7 +115,7 @@ def local_hashing(m: LocalHashing, x: int) -> Law:
 
 
 def count_mean_sketch(m: CountMeanSketch, x: int) -> Law:
-    law = {}
+    law: Law = {}
     flip = Fraction(m.flip, ONE)
     for row in range(m.rows):
         own = bucket(x, m.salt + row, m.width)
@@ -125,7 +125,7 @@ def count_mean_sketch(m: CountMeanSketch, x: int) -> Law:
 
 
 def hadamard_sketch(m: HadamardSketch, x: int) -> Law:
-    law = {}
+    law: Law = {}
     matrix = scipy.linalg.hadamard(m.width)
     flip = Fraction(m.flip, ONE)
     for row, place in itertools.product(range(m.rows), range(m.width)):

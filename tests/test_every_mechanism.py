@@ -395,7 +395,7 @@ def test_a_bad_histogram_is_refused(mechanism: AnyMechanism) -> None:
 def test_chance_from_elsewhere_is_refused(mechanism: AnyMechanism) -> None:
     for act in (mechanism.encode_many, mechanism.simulate):
         with pytest.raises(TypeError, match="chance in bulk comes from"):
-            act([1] * mechanism.k, 7)  # type: ignore[operator]
+            act([1] * mechanism.k, 7)  # type: ignore[arg-type]
 
 
 @every

@@ -40,7 +40,7 @@ class Channel(ABC):
         """Return what one report adds to the cells on average, when answers have these shares."""
 
     @abstractmethod
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the unbiased linear estimate of the shares; it may be negative."""
 
     @abstractmethod

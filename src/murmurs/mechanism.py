@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Generic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
 from murmurs.channel import Channel
@@ -91,13 +92,13 @@ class Mechanism(ABC, Generic[Report]):
 
         ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
         """
-        checked = self.check_many(answers)
+        array = integers(answers, "answers")
         source = bulk(random)
-        out = self.shape.empty(len(checked))
+        out = self.shape.empty(len(array))
         chunk = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
-        for start in range(0, len(checked), chunk):
+        for start in range(0, len(array), chunk):
             part = slice(start, start + chunk)
-            out[part] = self._encode(checked[part].astype(np.int64), source)
+            out[part] = self._encode(self._check_part(array[part], start), source)
         return out
 
     def count(self, reports: Reports | Iterable[Any]) -> Counts:
@@ -140,15 +141,16 @@ class Mechanism(ABC, Generic[Report]):
         except ValueError:
             raise ValueError(f"answer {answer} is outside 0..{self.k - 1} of {self}") from None
 
-    def check_many(self, answers: object) -> Integers:
-        """Return answers as an array if each is one of 0..k-1."""
-        array = integers(answers, "answers")
-        bad = first_outside(array, 0, self.k - 1)
-        if bad:
+    def _check_part(self, answers: NDArray[np.integer[Any]], start: int) -> Integers:
+        """Return a part of many answers as wide integers if each is one of 0..k-1."""
+        wide = answers.astype(np.int64)
+        if len(wide) and int(wide.view(np.uint64).max()) >= self.k:  # negative ones are huge here
+            where = int(np.argmax(wide.view(np.uint64) >= self.k))
             raise ValueError(
-                f"answer {bad[1]} (number {bad[0]}) is outside 0..{self.k - 1} of {self}"
+                f"answer {answers[where]} (number {start + where}) is outside 0..{self.k - 1} "
+                f"of {self}"
             )
-        return array  # type: ignore[return-value]  # any integer type: chunks are widened later
+        return wide
 
     def check_histogram(self, histogram: object) -> Integers:
         """Return the numbers of people as an array if there is one for each answer."""

@@ -59,7 +59,7 @@ class HadamardBlocks(Channel):
         anywhere = (1 - float(self.truth)) / (self.blocks * self.width)
         return np.asarray(anywhere + float(self.truth) * signal)
 
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the transform of each block's counts, divided by n * truth."""
         lines = walsh.transform(cells.astype(np.float64)) / (n * float(self.truth))
         return lines[:, 1 : 1 + self.rows].T.ravel()[: self.k]

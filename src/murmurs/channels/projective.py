@@ -69,7 +69,7 @@ class ProjectivePoints(Channel):
             self.truth / self._orthogonal
         )
 
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return (support / n - miss) / (hit - miss)."""
         support = geometry.incidence(cells.astype(np.float64), self.q, self.t)[: self.k]
         return np.asarray((support / n - float(self.miss)) / float(self.hit - self.miss))

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs import walsh
+from murmurs import kernels, walsh
 from murmurs.channel import Channel
 from murmurs.checks import Floats, Integers
 from murmurs.hashing import buckets
@@ -46,9 +46,7 @@ class Sketch(Channel):
 
     def unhash(self, estimates: Floats, n: int) -> Floats:
         """Turn summed estimates of the buckets into shares, less what others add on average."""
-        total = np.zeros(self.k)
-        for row, at in self.every_row():
-            total += estimates[row, at]
+        total = kernels.load().sketch_totals(estimates, self.salt, self.k)
         m = self.width
         return np.asarray(m / (m - 1) * (total / n - 1 / m))
 
@@ -98,7 +96,7 @@ class BitSketch(Sketch):
         out[:, 1:] = (float(self.miss) + signal) / self.rows
         return out
 
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the mean sketch estimate."""
         noise = cells[:, :1] * float(self.miss)
         return self.unhash((cells[:, 1:] - noise) / float(self.hit - self.miss), n)
@@ -161,7 +159,7 @@ class SignSketch(Sketch):
         sign = walsh.transform(self.masses(shares)) * float(2 * self.keep - 1)
         return np.stack([1 + sign, 1 - sign], axis=-1) / (2 * self.rows * self.width)
 
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the mean sketch estimate, by one transform for each row."""
         signs = (cells[..., 0] - cells[..., 1]) / float(2 * self.keep - 1)
         return self.unhash(walsh.transform(signs), n)

@@ -54,7 +54,7 @@ class Symmetric(Channel):
         """Return miss + (hit - miss) * share for each answer."""
         return float(self.miss) + float(self.hit - self.miss) * shares
 
-    def invert(self, cells: Integers, n: int) -> Floats:
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return (cell / n - miss) / (hit - miss)."""
         return np.asarray((cells - n * float(self.miss)) / (n * float(self.hit - self.miss)))
 

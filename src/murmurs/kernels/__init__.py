@@ -20,6 +20,7 @@ U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
 
 FIRST = 8
 """Random words that each group of 64 bits reads at once; undecided lanes then read spare ones."""
@@ -58,6 +59,10 @@ class Kernels(Protocol):
 
     def support_totals(self, seeds: U32, low: U32, width: U32, k: int) -> I64:
         """Count, for each key 0..k-1, the rows with hash(key, seed) - low < width (mod 2**32)."""
+        ...
+
+    def sketch_totals(self, table: F64, salt: int, k: int) -> F64:
+        """Add up, for each key 0..k-1, table[row, bucket of the key under seed salt + row]."""
         ...
 
 

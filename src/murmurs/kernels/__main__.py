@@ -24,6 +24,7 @@ def main() -> None:
         rows.flags.writeable = writeable
         kernels.bit_totals(rows, 64)
     kernels.support_totals(words, words, words, 4)
+    kernels.sketch_totals(np.zeros((2, 2)), 0, 4)
 
 
 if __name__ == "__main__":

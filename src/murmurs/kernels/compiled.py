@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from murmurs.hashing import P2, P3, P4, P5
-from murmurs.kernels import FIRST, I64, U8, U32, U64
+from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
 
 _P2, _P3, _P4 = np.uint32(P2), np.uint32(P3), np.uint32(P4)
 _START = np.uint32((P5 + 8) % 2**32)
@@ -86,31 +86,37 @@ def below(words: U32, bound: int, spare: U32, out: U32) -> int:
 @njit(nogil=True, cache=True)
 def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
     """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    # Indices are unsigned: numba would test signed ones for being negative at every access.
     used = 0
     limits = np.empty(w + 1, np.uint32)
     for d in range(w + 1):
         limits[d] = np.uint32(2**32 % (k - w + d))
-    out[:] = 0
+    flat = out.reshape(-1)
+    flat[:] = 0
     for i in range(len(own)):
-        x = own[i]
-        forced = 1 if x >= 0 else 0
-        row = out[i]
+        forced = 1 if own[i] >= 0 else 0
+        # A forced row chooses among the k - 1 others: its own answer is skipped in the numbering.
+        skip = np.uint64(own[i]) if forced else np.uint64(k)
+        start, at = np.uint64(i * out.shape[1]), np.uint64(i * w)
         for d in range(forced, w):
-            last = k - w + d - forced
-            product = np.uint64(words[i * w + d]) * np.uint64(last + 1)
-            while np.uint32(product) < limits[d + 1 - forced]:
+            bound = np.uint64(k - w + d - forced + 1)
+            limit = limits[np.uint64(d + 1 - forced)]
+            product = np.uint64(words[at + np.uint64(d)]) * bound
+            while np.uint32(product) < limit:
                 if used >= len(spare):
                     return used + 1
-                product = np.uint64(spare[used]) * np.uint64(last + 1)
+                product = np.uint64(spare[used]) * bound
                 used += 1
-            draw = np.int64(product >> np.uint64(32))
-            # A forced row chooses among the k - 1 others: skip its own answer in their numbering.
-            place = draw + (1 if forced and draw >= x else 0)
-            if row[place >> 3] >> np.uint8(place & 7) & 1:
-                place = np.int64(last + (1 if forced and last >= x else 0))
-            row[place >> 3] |= np.uint8(1 << (place & 7))
+            draw = product >> np.uint64(32)
+            place = draw + np.uint64(draw >= skip)
+            last = bound - np.uint64(1)
+            last += np.uint64(last >= skip)
+            byte = flat[start + (place >> np.uint64(3))]
+            taken = np.uint64(byte >> np.uint8(place & np.uint64(7))) & np.uint64(1)
+            place = last if taken else place
+            flat[start + (place >> np.uint64(3))] |= np.uint8(1) << np.uint8(place & np.uint64(7))
         if forced:
-            row[x >> 3] |= np.uint8(1 << (x & 7))
+            flat[start + (skip >> np.uint64(3))] |= np.uint8(1) << np.uint8(skip & np.uint64(7))
     return used
 
 
@@ -173,6 +179,16 @@ def bit_totals(packed: U8, k: int) -> I64:
 
 
 @njit(nogil=True, cache=True)
+def _finish(h: np.uint32) -> np.uint32:
+    """Return XXH32 of a key from the sum of its seed and its lower half's product."""
+    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+    h = np.uint32((h ^ h >> np.uint32(15)) * _P2)
+    h = np.uint32((h ^ h >> np.uint32(13)) * _P3)
+    return h ^ h >> np.uint32(16)
+
+
+@njit(nogil=True, cache=True)
 def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
     """Hash every key with every seed; keys by tiles that stay in the nearest cache."""
     total = np.zeros(k, np.int64)
@@ -189,13 +205,21 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
                 seed = np.uint32(seeds[i] + _START)
                 lo, wide = low[i], width[i]
                 for j in range(size):
-                    h = np.uint32(seed + products[j])
-                    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
-                    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
-                    h = np.uint32((h ^ h >> np.uint32(15)) * _P2)
-                    h = np.uint32((h ^ h >> np.uint32(13)) * _P3)
-                    h = h ^ h >> np.uint32(16)
+                    h = _finish(np.uint32(seed + products[j]))
                     sums[j] += np.uint32(np.uint32(h - lo) < wide)
             for j in range(size):
                 total[first + j] += sums[j]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def sketch_totals(table: F64, salt: int, k: int) -> F64:
+    """Look every key up in every row, one row at a time."""
+    rows, width = table.shape
+    total = np.zeros(k)
+    for row in range(rows):
+        seed = np.uint32(np.uint32(salt + row) + _START)
+        for j in range(k):
+            h = _finish(np.uint32(seed + np.uint32(j) * _P3))
+            total[j] += table[row, np.uint64(h) * np.uint64(width) >> np.uint64(32)]
     return total

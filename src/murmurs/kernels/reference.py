@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.hashing import hash_keys
-from murmurs.kernels import FIRST, I64, U8, U32, U64
+from murmurs.hashing import buckets, hash_keys
+from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
 
 _ROWS = 255
 """Rows whose bits can be added in single bytes."""
@@ -123,4 +123,14 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
         part = slice(start, start + rows)
         hashes = hash_keys(keys[None, :], seeds[part, None])
         total += (hashes - low[part, None] < width[part, None]).sum(axis=0)
+    return total
+
+
+def sketch_totals(table: F64, salt: int, k: int) -> F64:
+    """Look every key up in every row, one row at a time."""
+    total = np.zeros(k)
+    keys = np.arange(k, dtype=np.uint64)
+    for row, entries in enumerate(table):
+        seed = np.array([(salt + row) % 2**32], np.uint32)
+        total += entries[buckets(keys, seed, table.shape[1])]
     return total

@@ -68,8 +68,9 @@ class KRR(Truthful[int]):
         return answer if random.chance(self.truth) else random.below(self.k)
 
     def _encode(self, answers: Integers, random: Bulk) -> Reports:
-        lies = random.below(self.k, len(answers))
-        return np.where(random.chance(self.truth, len(answers)), answers, lies)
+        out = random.below(self.k, len(answers)).astype(self.shape.dtype)
+        np.copyto(out, answers, casting="unsafe", where=random.chance(self.truth, len(answers)))
+        return out
 
     def _tally(self, reports: Reports) -> Integers:
         return kernels.load().histogram(reports, self.k)

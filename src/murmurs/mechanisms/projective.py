@@ -147,16 +147,15 @@ def best_space(k: int, epsilon: float) -> tuple[int, int]:
 
 def _spaces(k: int, epsilon: float) -> Iterator[tuple[int, int]]:
     """Return for each t the smallest prime that gives k points, and those next to e^epsilon + 1."""
-    wanted = math.exp(min(epsilon, 18)) + 1
+    wanted = int(math.exp(min(epsilon, 9))) + 1  # a larger prime's plane exceeds the largest space
+    below = next(q for q in range(wanted, 1, -1) if geometry.is_prime(q))
+    above = geometry.next_prime(wanted + 1)
     for t in range(2, 26):
         smallest = 2
-        while geometry.point_count(smallest, t) < k:
+        while geometry.point_count(smallest, t) < k and smallest**t <= _LARGEST_SPACE:
             smallest = geometry.next_prime(smallest + 1)
-            if smallest**t > _LARGEST_SPACE:
-                break
-        below = next((q for q in range(int(wanted), 1, -1) if geometry.is_prime(q)), 2)
-        for q in {smallest, below, geometry.next_prime(int(wanted) + 1)}:
-            if q >= smallest and q**t <= _LARGEST_SPACE:
+        for q in {smallest, max(below, smallest), max(above, smallest)}:
+            if q**t <= _LARGEST_SPACE:
                 yield q, t
 
 

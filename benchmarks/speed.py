@@ -1,0 +1,139 @@
+"""How fast murmurs is: reports a second per core, simulation, start, memory; one JSON document.
+
+Run by ``benchmarks/run`` with the project's interpreter, after `peers.py` with the peers'. CPU time
+of one thread, the best of several repetitions, garbage collection off, as for the peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+for _name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import numpy as np  # noqa: E402
+
+import murmurs as mm  # noqa: E402
+from murmurs.mechanism import Mechanism  # noqa: E402
+
+
+def best_seconds(work: Callable[[], object], repeat: int) -> float:
+    """Return the smallest CPU time of ``work`` over several runs, after one to warm up."""
+    work()
+    gc.disable()
+    times = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    gc.enable()
+    return min(times)
+
+
+def closed(k: int, epsilon: float) -> list[tuple[str, Mechanism[Any], int]]:
+    """Return the mechanisms under the names of the peers' tasks, with people enough to time."""
+    return [
+        ("KRR", mm.KRR(k, epsilon), 4_000_000),
+        ("SUE", mm.SUE(k, epsilon), 1_000_000),
+        ("OUE", mm.OUE(k, epsilon), 1_000_000),
+        ("Subset", mm.Subset(k, epsilon), 400_000),
+        ("LocalHashing", mm.LocalHashing(k, epsilon), 1_000_000),
+        ("Hadamard", mm.Hadamard(k, epsilon), 2_000_000),
+        ("ProjectiveGeometry", mm.ProjectiveGeometry(k, epsilon), 1_000_000),
+        ("CountMeanSketch", mm.CountMeanSketch(k, epsilon, rows=16, width=256), 400_000),
+        ("HadamardSketch", mm.HadamardSketch(k, epsilon, rows=16, width=256), 1_000_000),
+    ]
+
+
+def throughput(k: int, epsilon: float, repeat: int) -> list[dict[str, Any]]:
+    """Return reports a second for encoding (system randomness) and counting."""
+    rows = []
+    for name, mechanism, n in closed(k, epsilon):
+        answers = np.random.default_rng(1).integers(0, k, n)
+        secure = mm.Secure()
+        encode = best_seconds(lambda: mechanism.encode_many(answers, secure), repeat)  # noqa: B023
+        reports = mechanism.encode_many(answers, secure)
+        count = best_seconds(lambda: mechanism.count(reports), repeat)  # noqa: B023
+        rows.append({"task": f"{name} privatise", "reports_per_second": n / encode, "n": n})
+        rows.append({"task": f"{name} count", "reports_per_second": n / count, "n": n})
+    return rows
+
+
+def simulation(n: int, k: int, epsilon: float, repeat: int) -> list[dict[str, Any]]:
+    """Return the milliseconds to simulate n people."""
+    rng = np.random.default_rng(2)
+    people = rng.multinomial(n, np.full(k, 1 / k))
+    rows = []
+    for name, mechanism, _ in closed(k, epsilon):
+        seconds = best_seconds(lambda: mechanism.simulate(people, rng), repeat)  # noqa: B023
+        rows.append({"mechanism": name, "milliseconds": 1000 * seconds})
+    return rows
+
+
+def in_new_process(code: str, repeat: int) -> float:
+    """Return what the code prints, the smallest of several new processes."""
+    printed = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(repeat)
+    ]
+    return min(printed)
+
+
+IMPORT = """
+import time; start = time.perf_counter()
+import murmurs
+print(time.perf_counter() - start)
+"""
+
+FIRST_CALL = """
+import numpy as np, time
+start = time.perf_counter()
+import murmurs
+rr = murmurs.KRR(k=128, epsilon=1.0)
+rr.count(rr.encode_many(np.zeros(1000, np.int64)))
+print(time.perf_counter() - start)
+"""
+
+STREAM = """
+import resource, numpy as np, murmurs
+rr = murmurs.KRR(k=128, epsilon=1.0)
+answers = np.random.default_rng(1).integers(0, 128, 2**20, dtype=np.uint8)
+n = 100_000_000
+parts = (rr.encode_many(answers[: min(len(answers), n - at)]) for at in range(0, n, len(answers)))
+assert rr.count(parts).n == n
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--k", type=int, default=128)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    document = {
+        "k": options.k,
+        "epsilon": options.epsilon,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "rows": throughput(options.k, options.epsilon, options.repeat),
+        "simulate": simulation(10**8, 1024, options.epsilon, options.repeat),
+        "import_seconds": in_new_process(IMPORT, 10),
+        "first_call_seconds": in_new_process(FIRST_CALL, 5),
+        "stream_megabytes": in_new_process(STREAM, 1),
+    }
+    print(json.dumps(document))
+
+
+if __name__ == "__main__":
+    main()
