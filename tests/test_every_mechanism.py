@@ -116,6 +116,14 @@ def test_mean_is_the_matrix_applied(mechanism: AnyMechanism) -> None:
     np.testing.assert_allclose(mean.ravel(), shares @ mechanism.channel.matrix(), atol=1e-14)
 
 
+@every
+def test_collect_is_the_adjoint_of_gain(mechanism: AnyMechanism) -> None:
+    rng = np.random.default_rng(5)
+    shares, weights = rng.normal(size=mechanism.k), rng.normal(size=mechanism.channel.cells)
+    gained = float((mechanism.channel.gain(shares) * weights).sum())
+    assert float((mechanism.channel.collect(weights) * shares).sum()) == pytest.approx(gained)
+
+
 @unhashed
 def test_invert_recovers_the_shares_from_expected_cells(mechanism: AnyMechanism) -> None:
     shares = np.random.default_rng(4).dirichlet(np.ones(mechanism.k))

@@ -35,17 +35,48 @@ class Channel(ABC):
     def row(self, answer: int) -> list[Fraction]:
         """Return exactly what one report of this answer adds to each cell on average."""
 
+    @property
     @abstractmethod
-    def mean(self, shares: Floats) -> Floats:
-        """Return what one report adds to the cells on average, when answers have these shares."""
+    def base(self) -> Floats:
+        """What a report adds to the cells on average, whatever the answer; it broadcasts."""
+
+    @abstractmethod
+    def gain(self, shares: Floats) -> Floats:
+        """Return what the answers add to the cells on average beyond the base; it is linear."""
+
+    @abstractmethod
+    def collect(self, weights: Floats) -> Floats:
+        """Return the adjoint of `gain`: for each answer, the weights of the cells it adds to."""
 
     @abstractmethod
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the unbiased linear estimate of the shares; it may be negative."""
 
     @abstractmethod
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
+        """Return c and s: each inverted share has variance c + s * (that share) among n people.
+
+        ``shares`` says what the other answers are, where c depends on them.
+        """
+
+    def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
+        """Return how many reports support each answer, and the chances that a true and a false do.
+
+        Given the true counts, each is then a sum of two binomial numbers. None where the inverse
+        is not made of such counts.
+        """
+        return None
+
+    def mean(self, shares: Floats) -> Floats:
+        """Return what one report adds to the cells on average, when answers have these shares."""
+        return np.asarray(self.base + self.gain(shares))
+
     def variance(self, histogram: Integers | Floats) -> Floats:
         """Return the variance of each inverted share, conditional on the true counts."""
+        n = float(np.sum(histogram))
+        shares = np.asarray(histogram, np.float64) / n
+        constant, slope = self.noise(shares, n)
+        return np.asarray(constant + slope * shares)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Return the variance of each inverted share when n people are drawn from a population."""

@@ -2,44 +2,136 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from statistics import NormalDist
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from murmurs.checks import Floats, real
+from murmurs.comparison import Control, Detection, Difference, Target, detect
+from murmurs.counts import Counts
+from murmurs.intervals import Scale, limits
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Shares of the answers among the ``n`` people who answered, with their standard errors.
+    """Estimated shares of the answers, with the counts they come from.
 
-    ``method`` names the estimator and ``why`` says why it was taken.
+    ``method`` names the estimator and ``why`` says why it was taken. ``gap`` is an upper bound on
+    how much log-likelihood (or squared error, for regression) the shares fall short of the best,
+    for estimators that iterate; ``converged`` says whether that is within the tolerance asked for.
+    ``notes`` are things a reader should know before using the numbers.
     """
 
+    counts: Counts
     shares: Floats
-    standard_errors: Floats
-    n: int
     method: str
     why: str
+    labels: tuple[str, ...] = ()
+    iterations: int = 0
+    gap: float = 0.0
+    converged: bool = True
+    notes: tuple[str, ...] = ()
+    posterior_deviations: Floats | None = None
 
-    def interval(self, level: float = 0.95) -> Floats:
+    @property
+    def n(self) -> int:
+        """How many reports there are."""
+        return self.counts.n
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The linear inverse of the counts, whatever estimator made the shares."""
+        return self.counts.channel.invert(self.counts.cells, self.n)
+
+    def with_labels(self, labels: tuple[str, ...]) -> Estimate:
+        """Return the same estimate with a label for each answer."""
+        if len(labels) != len(self.shares):
+            raise ValueError(f"{len(labels)} labels do not fit {len(self.shares)} answers")
+        return replace(self, labels=tuple(labels))
+
+    def standard_errors(self, target: Target = "respondents") -> Floats:
+        """Return the standard error of each unbiased share, at the estimated shares.
+
+        For respondents only the privacy noise counts; for the population sampling is added.
+        """
+        scale = self._scale(target)
+        share = self.plausible
+        variance = scale.constant + scale.slope * share - scale.bend * share**2
+        return np.sqrt(np.maximum(variance, 0))
+
+    def interval(
+        self,
+        level: float = 0.95,
+        target: Target = "respondents",
+        *,
+        simultaneous: bool = False,
+    ) -> Floats:
         """Return lower and upper limits, one row an answer.
 
-        Each share of the people who answered lies within its limits with this probability, as far
-        as the sums of many independent reports are normal; limits are not clipped to 0..1.
+        Each share lies within its limits with this probability, whatever it is and whichever
+        estimator was used: limits come from the counts' own noise, not from the estimator, and are
+        widened where the estimate lies outside. With ``simultaneous`` all shares do so together
+        (limits at the level 1 - (1 - level) / k each).
         """
-        z = NormalDist().inv_cdf(0.5 + real(level, "level", 0.01, 0.999999) / 2)
-        reach = z * self.standard_errors
-        return np.stack([self.shares - reach, self.shares + reach], axis=1)
+        level = real(level, "level", 0.5, 1 - 1e-9)
+        each = 1 - (1 - level) / len(self.shares) if simultaneous else level
+        both = limits(self.unbiased, self._scale(target), round(each, 12))
+        both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
+        both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
+        return both
 
-    def to_document(self) -> dict[str, Any]:
+    def detected(self, level: float = 0.05, control: Control = "bonferroni") -> Detection:
+        """Test for each answer whether anybody holds it; see `murmurs.comparison.detect`."""
+        return detect(self.counts, level, control)
+
+    def difference(self, other: Estimate, target: Target = "population") -> Difference:
+        """Compare with another period, segment or release; see `murmurs.comparison.Difference`."""
+        return Difference(self, other, target)
+
+    @property
+    def plausible(self) -> Floats:
+        """The estimated shares, brought into their range to compute the noise with."""
+        share = np.clip(self.shares, 0, 1)
+        total = share.sum()
+        return np.asarray(share / total if total > 0 else np.full(len(share), 1 / len(share)))
+
+    def _scale(self, target: Target) -> Scale:
+        constant, slope = self.counts.channel.noise(self.plausible, self.n)
+        if target == "respondents":
+            return Scale(constant, slope, 0.0)
+        if target == "population":
+            return Scale(constant, slope + 1 / self.n, 1 / self.n)
+        raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
+
+    def to_document(self, level: float = 0.95) -> dict[str, Any]:
         """Return the estimate as plain values for JSON."""
+        both = self.interval(level)
         return {
             "n": self.n,
             "method": self.method,
             "why": self.why,
+            "notes": list(self.notes),
+            "converged": self.converged,
+            "gap": self.gap if math.isfinite(self.gap) else None,
+            "level": level,
+            "labels": list(self.labels),
             "shares": self.shares.tolist(),
-            "standard_errors": self.standard_errors.tolist(),
+            "low": both[:, 0].tolist(),
+            "high": both[:, 1].tolist(),
+            "standard_errors": self.standard_errors().tolist(),
+        }
+
+    def columns(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the columns of the table: answer, share, low, high, standard_error."""
+        both = self.interval(level)
+        names = list(self.labels) or [str(j) for j in range(len(self.shares))]
+        return {
+            "answer": names,
+            "share": self.shares,
+            "low": both[:, 0].copy(),
+            "high": both[:, 1].copy(),
+            "standard_error": self.standard_errors(),
         }

@@ -51,28 +51,39 @@ class HadamardBlocks(Channel):
                 law[block * self.width + place] += self.truth * 2 / self.width
         return law
 
-    def mean(self, shares: Floats) -> Floats:
-        """Return the law of a report, by one transform for each block."""
+    @property
+    def base(self) -> Floats:
+        """Any place is as likely."""
+        return np.array((1 - float(self.truth)) / (self.blocks * self.width))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return truth times the law of truthful reports, by one transform for each block."""
         by_row = self._to_rows(shares)
-        own_block = by_row.sum(axis=1, keepdims=True)
-        signal = (own_block + walsh.transform(by_row)) / self.width
-        anywhere = (1 - float(self.truth)) / (self.blocks * self.width)
-        return np.asarray(anywhere + float(self.truth) * signal)
+        in_block = by_row.sum(axis=1, keepdims=True)
+        return np.asarray(float(self.truth) * (in_block + walsh.transform(by_row)) / self.width)
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return the mean weight of each answer's places, times truth, by the same transform."""
+        sums = weights.sum(axis=1, keepdims=True) + walsh.transform(weights)
+        return self._from_rows(float(self.truth) * sums / self.width)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the transform of each block's counts, divided by n * truth."""
-        lines = walsh.transform(cells.astype(np.float64)) / (n * float(self.truth))
-        return lines[:, 1 : 1 + self.rows].T.ravel()[: self.k]
+        return self._from_rows(walsh.transform(np.asarray(cells, np.float64))) / (
+            n * float(self.truth)
+        )
 
-    def variance(self, histogram: Integers | Floats) -> Floats:
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the variance of a sum of signs, each of which is 0 outside the answer's block."""
-        own = np.asarray(histogram, np.float64)
-        n, truth = own.sum(), float(self.truth)
-        in_block = self._to_rows(own).sum(axis=1)[np.arange(self.k) % self.blocks]
-        squares = n * (1 - truth) / self.blocks + truth * in_block
-        return np.asarray((squares / truth**2 - own) / n**2)
+        truth = float(self.truth)
+        in_block = self._to_rows(shares).sum(axis=1)[np.arange(self.k) % self.blocks]
+        constant = ((1 - truth) / self.blocks + truth * (in_block - shares)) / (truth**2 * n)
+        return constant, np.full(self.k, (1 / truth - 1) / n)
 
     def _to_rows(self, shares: Integers | Floats) -> Floats:
         padded = np.zeros((self.width, self.blocks))
         padded[1 : 1 + self.rows].ravel()[: self.k] = shares
         return padded.T.copy()
+
+    def _from_rows(self, lines: Floats) -> Floats:
+        return np.asarray(lines[:, 1 : 1 + self.rows].T.ravel()[: self.k])

@@ -9,6 +9,7 @@ import numpy as np
 
 from murmurs import geometry
 from murmurs.channel import Channel
+from murmurs.channels.symmetric import support_noise
 from murmurs.checks import Floats, Integers
 
 
@@ -60,22 +61,33 @@ class ProjectivePoints(Channel):
             law[point] += self.truth / self._orthogonal
         return law
 
-    def mean(self, shares: Floats) -> Floats:
-        """Return the law of a report: each point collects the shares orthogonal to it."""
+    @property
+    def base(self) -> Floats:
+        """Any point is as likely."""
+        return np.array(float((1 - self.truth) / self.cells[0]))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return for each point the shares orthogonal to it, times truth / s."""
         padded = np.zeros(self.cells)
         padded[: self.k] = shares
-        supported = geometry.incidence(padded, self.q, self.t)
-        return (1 - float(self.truth)) / self.cells[0] + supported * float(
-            self.truth / self._orthogonal
-        )
+        per_point = float(self.truth / self._orthogonal)
+        return per_point * geometry.incidence(padded, self.q, self.t)
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return for each answer the weights of the points orthogonal to it, times truth / s."""
+        per_point = float(self.truth / self._orthogonal)
+        return per_point * geometry.incidence(weights, self.q, self.t)[: self.k]
+
+    def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction]:
+        """Return for each answer the reports orthogonal to it."""
+        sums = geometry.incidence(cells.astype(np.float64), self.q, self.t)[: self.k]
+        return np.rint(sums).astype(np.int64), self.hit, self.miss
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return (support / n - miss) / (hit - miss)."""
         support = geometry.incidence(cells.astype(np.float64), self.q, self.t)[: self.k]
         return np.asarray((support / n - float(self.miss)) / float(self.hit - self.miss))
 
-    def variance(self, histogram: Integers | Floats) -> Floats:
-        """Return the binomial variances of true and false support, divided by (hit - miss)^2."""
-        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
-        hit, miss = float(self.hit * (1 - self.hit)), float(self.miss * (1 - self.miss))
-        return (own * hit + (n - own) * miss) / (n * float(self.hit - self.miss)) ** 2
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
+        """Return the binomial variances of false and true support, over (hit - miss)^2."""
+        return support_noise(self.k, self.hit, self.miss, n)

@@ -50,15 +50,16 @@ class Sketch(Channel):
         m = self.width
         return np.asarray(m / (m - 1) * (total / n - 1 / m))
 
-    def spread_variance(self, histogram: Integers | Floats, own: float, other: float) -> Floats:
-        """Return the variance of unhashed shares; one report's are ``own`` and ``other``."""
-        count, m = np.asarray(histogram, np.float64), self.width
-        n = count.sum()
-        collision = (1 / m) * (1 - 1 / m)
+    def spread_noise(
+        self, shares: Floats, n: float, own: float, other: float
+    ) -> tuple[Floats, Floats]:
+        """Return c and s of unhashed shares; a report's variances are ``own`` and ``other``."""
+        m = self.width
+        scale = (m / (m - 1)) ** 2 / n
         # Two people with one answer share a row with probability 1 / rows, and then a collision.
-        together = count * (count - 1) * collision / self.rows
-        total = count * own + (n - count) * other + together.sum() - together
-        return np.asarray((m / (m - 1)) ** 2 * total / n**2)
+        together = shares * (n * shares - 1) * (1 / m) * (1 - 1 / m) / self.rows
+        constant = scale * (other + together.sum() - together)
+        return constant, np.full(self.k, scale * (own - other))
 
 
 @dataclass(frozen=True)
@@ -89,24 +90,34 @@ class BitSketch(Sketch):
             out += [x / self.rows for x in [Fraction(1), *bits]]
         return out
 
-    def mean(self, shares: Floats) -> Floats:
-        """Return the mean of every cell for a population."""
-        out = np.full(self.cells, 1 / self.rows)
-        signal = float(self.hit - self.miss) * self.masses(shares)
-        out[:, 1:] = (float(self.miss) + signal) / self.rows
+    @property
+    def base(self) -> Floats:
+        """A report counts in its row, and its bits are set falsely."""
+        return np.array([1.0] + [float(self.miss)] * self.width) / self.rows
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return (hit - miss) times the share in each bucket, over the rows."""
+        out = np.zeros(self.cells)
+        out[:, 1:] = float(self.hit - self.miss) / self.rows * self.masses(shares)
         return out
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return the summed weights of the buckets of each answer, times (hit - miss) / rows."""
+        totals = kernels.load().sketch_totals(weights[:, 1:].copy(), self.salt, self.k)
+        return float(self.hit - self.miss) / self.rows * totals
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the mean sketch estimate."""
         noise = cells[:, :1] * float(self.miss)
-        return self.unhash((cells[:, 1:] - noise) / float(self.hit - self.miss), n)
+        estimates = np.asarray((cells[:, 1:] - noise) / float(self.hit - self.miss), np.float64)
+        return self.unhash(estimates, n)
 
-    def variance(self, histogram: Integers | Floats) -> Floats:
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the mean squared error over privacy noise, rows and hash functions."""
         # hit = 1 - miss, so the bits of one's own bucket and of another's vary alike
-        noise = float(self.hit * (1 - self.hit) / (self.hit - self.miss) ** 2)
+        bit = float(self.hit * (1 - self.hit) / (self.hit - self.miss) ** 2)
         collision = (1 / self.width) * (1 - 1 / self.width)
-        return self.spread_variance(histogram, noise, noise + collision)
+        return self.spread_noise(shares, n, bit, bit + collision)
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the cells: bits of one row are independent given the row."""
@@ -154,17 +165,28 @@ class SignSketch(Sketch):
                 out += [x / (self.rows * self.width) for x in signs]
         return out
 
-    def mean(self, shares: Floats) -> Floats:
-        """Return the law of a report, by one transform for each row."""
-        sign = walsh.transform(self.masses(shares)) * float(2 * self.keep - 1)
-        return np.stack([1 + sign, 1 - sign], axis=-1) / (2 * self.rows * self.width)
+    @property
+    def base(self) -> Floats:
+        """Either sign is as likely."""
+        return np.array(1 / (2 * self.rows * self.width))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return the tilt of the signs, by one transform for each row."""
+        tilt = walsh.transform(self.masses(shares)) * float(2 * self.keep - 1)
+        return np.stack([tilt, -tilt], axis=-1) / (2 * self.rows * self.width)
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return the weights of plus over minus in each answer's signs, by the same transform."""
+        table = walsh.transform(weights[..., 0] - weights[..., 1])
+        totals = kernels.load().sketch_totals(table, self.salt, self.k)
+        return float(2 * self.keep - 1) / (2 * self.rows * self.width) * totals
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the mean sketch estimate, by one transform for each row."""
         signs = (cells[..., 0] - cells[..., 1]) / float(2 * self.keep - 1)
         return self.unhash(walsh.transform(signs), n)
 
-    def variance(self, histogram: Integers | Floats) -> Floats:
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the mean squared error over privacy noise, rows, places and hash functions."""
         square = float(1 / (2 * self.keep - 1) ** 2)
-        return self.spread_variance(histogram, square - 1, square - self.width**-2)
+        return self.spread_noise(shares, n, square - 1, square - self.width**-2)

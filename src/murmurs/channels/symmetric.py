@@ -50,24 +50,35 @@ class Symmetric(Channel):
         """Return ``hit`` for the answer and ``miss`` for the others."""
         return [self.hit if j == answer else self.miss for j in range(self.k)]
 
-    def mean(self, shares: Floats) -> Floats:
-        """Return miss + (hit - miss) * share for each answer."""
-        return float(self.miss) + float(self.hit - self.miss) * shares
+    @property
+    def base(self) -> Floats:
+        """False support."""
+        return np.array(float(self.miss))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return (hit - miss) * share for each answer."""
+        return float(self.hit - self.miss) * shares
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return (hit - miss) * weight for each answer."""
+        return float(self.hit - self.miss) * weights
+
+    def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction]:
+        """Return the cells themselves."""
+        return cells, self.hit, self.miss
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return (cell / n - miss) / (hit - miss)."""
         return np.asarray((cells - n * float(self.miss)) / (n * float(self.hit - self.miss)))
 
-    def variance(self, histogram: Integers | Floats) -> Floats:
-        """Return the binomial variances of true and false support, divided by (hit - miss)^2."""
-        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
-        hit, miss = self._bernoulli_variances()
-        return (own * hit + (n - own) * miss) / (n * float(self.hit - self.miss)) ** 2
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
+        """Return the binomial variances of false and true support, over (hit - miss)^2."""
+        return support_noise(self.k, self.hit, self.miss, n)
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the cells: pairs vary together as their pair laws say."""
         own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
-        hit, miss = self._bernoulli_variances()
+        hit, miss = float(self.hit * (1 - self.hit)), float(self.miss * (1 - self.miss))
         with_own = float(self.hit_pair - self.hit * self.miss)
         without = float(self.miss_pair - self.miss**2)
         either = own[:, None] + own[None, :]
@@ -75,5 +86,9 @@ class Symmetric(Channel):
         np.fill_diagonal(out, own * hit + (n - own) * miss)
         return np.asarray(out)
 
-    def _bernoulli_variances(self) -> tuple[float, float]:
-        return float(self.hit * (1 - self.hit)), float(self.miss * (1 - self.miss))
+
+def support_noise(k: int, hit: Fraction, miss: Fraction, n: float) -> tuple[Floats, Floats]:
+    """Return c and s of `Channel.noise` for counts of support."""
+    scale = n * float(hit - miss) ** 2
+    of_hit, of_miss = float(hit * (1 - hit)), float(miss * (1 - miss))
+    return np.full(k, of_miss / scale), np.full(k, (of_hit - of_miss) / scale)

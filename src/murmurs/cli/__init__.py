@@ -17,11 +17,11 @@ class Commands(click.Group):
 
     NAMES: ClassVar = ["demo", "publish", "encode", "count", "simulate", "estimate", "mechanisms"]
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the data's path."""
         return self.NAMES
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by the file of its name."""
         if cmd_name not in self.NAMES:
             return None

@@ -6,11 +6,45 @@ from collections.abc import Callable
 
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.composite import composite
+from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
+from murmurs.estimators.em import NoiseDominates, em
+from murmurs.estimators.likelihood import likelihood
+from murmurs.estimators.regression import regression
+from murmurs.estimators.report_likelihood import report_likelihood
+from murmurs.estimators.simplex import simplex
 from murmurs.estimators.unbiased import unbiased
 
-__all__ = ["BY_NAME", "estimate", "unbiased"]
+__all__ = [
+    "BY_NAME",
+    "NoiseDominates",
+    "base_cut",
+    "clipped",
+    "composite",
+    "em",
+    "estimate",
+    "likelihood",
+    "norm_cut",
+    "normalized",
+    "regression",
+    "report_likelihood",
+    "simplex",
+    "unbiased",
+]
 
-BY_NAME: dict[str, Callable[[Counts], Estimate]] = {"unbiased": unbiased}
+BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
+    "unbiased": unbiased,
+    "normalized": normalized,
+    "simplex": simplex,
+    "likelihood": likelihood,
+    "composite": composite,
+    "em": em,
+    "regression": regression,
+    "clipped": clipped,
+    "base_cut": base_cut,
+    "norm_cut": norm_cut,
+}
+"""One listed here joins the battery in tests/test_every_estimator.py."""
 
 
 def estimate(counts: Counts) -> Estimate:

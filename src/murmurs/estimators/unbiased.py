@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+
+
+def invert(counts: Counts) -> Floats:
+    """Return the unbiased shares; without reports there are none."""
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    return counts.channel.invert(counts.cells, counts.n)
 
 
 def unbiased(counts: Counts, *, why: str = "asked for by name") -> Estimate:
@@ -14,17 +20,10 @@ def unbiased(counts: Counts, *, why: str = "asked for by name") -> Estimate:
     Use it for further arithmetic: sums, differences and averages of it stay unbiased. Single shares
     may be negative or above one, and the sum need not be one; nothing is mended silently.
 
-    >>> import murmurs as mm
+    >>> import numpy as np, murmurs as mm
     >>> oue = mm.OUE(k=3, epsilon=2.0)
     >>> people = np.array([700, 200, 100]) * 10**9
     >>> unbiased(oue.simulate(people, np.random.default_rng(1))).shares.round(3)
     array([0.7, 0.2, 0.1])
     """
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    shares = counts.channel.invert(counts.cells, counts.n)
-    # The variance is linear in the true counts; estimated ones stand in, kept in their range.
-    people = np.clip(shares, 0, 1) * counts.n
-    scale = counts.n / people.sum() if people.sum() > 0 else 1.0
-    variance = counts.channel.variance(people * scale)
-    return Estimate(shares, np.sqrt(variance), counts.n, "unbiased", why)
+    return Estimate(counts, invert(counts), "unbiased", why)

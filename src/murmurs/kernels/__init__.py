@@ -65,6 +65,14 @@ class Kernels(Protocol):
         """Add up, for each key 0..k-1, table[row, bucket of the key under seed salt + row]."""
         ...
 
+    def support_likelihood(self, rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
+        """Evaluate sum of log L, L = 1 + excess * (share of the answers set in a row of bits).
+
+        Returns the sum of 1 / L, the sum of 1 / L over the rows that have each bit set, and the
+        sum of log L.
+        """
+        ...
+
 
 @cache
 def load() -> Kernels:

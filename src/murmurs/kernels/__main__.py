@@ -24,6 +24,7 @@ def main() -> None:
         rows.flags.writeable = writeable
         kernels.bit_totals(rows, 64)
     kernels.support_totals(words, words, words, 4)
+    kernels.support_likelihood(np.zeros((2, 1), np.uint8), np.zeros(8), 1.0)
     kernels.sketch_totals(np.zeros((2, 2)), 0, 4)
 
 

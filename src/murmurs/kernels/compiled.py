@@ -223,3 +223,40 @@ def sketch_totals(table: F64, salt: int, k: int) -> F64:
             h = _finish(np.uint32(seed + np.uint32(j) * _P3))
             total[j] += table[row, np.uint64(h) * np.uint64(width) >> np.uint64(32)]
     return total
+
+
+@njit(nogil=True, cache=True)
+def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
+    """Look the share of each byte of bits up in a table of 256, forth and back."""
+    n, size = rows.shape
+    tables = np.zeros((size, 256))
+    for b in range(size):
+        for byte in range(1, 256):
+            low = byte & -byte
+            place = 0
+            while low >> place != 1:
+                place += 1
+            tables[b, byte] = tables[b, byte ^ low] + shares[8 * b + place]
+    back = np.zeros((size, 256))
+    total, height, product = 0.0, 0.0, 1.0
+    for i in range(n):
+        share = 0.0
+        for b in range(size):
+            share += tables[b, rows[i, b]]
+        likelihood = 1 + excess * share
+        inverse = 1 / likelihood
+        total += inverse
+        product *= likelihood
+        if not 1e-200 < product < 1e200:  # one logarithm for many factors
+            height += np.log(product)
+            product = 1.0
+        for b in range(size):
+            back[b, rows[i, b]] += inverse
+    height += np.log(product)
+    by_answer = np.zeros(8 * size)
+    for b in range(size):
+        for byte in range(256):
+            for place in range(8):
+                if byte >> place & 1:
+                    by_answer[8 * b + place] += back[b, byte]
+    return total, by_answer, height

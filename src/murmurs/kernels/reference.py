@@ -134,3 +134,20 @@ def sketch_totals(table: F64, salt: int, k: int) -> F64:
         seed = np.array([(salt + row) % 2**32], np.uint32)
         total += entries[buckets(keys, seed, table.shape[1])]
     return total
+
+
+def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
+    """Look the share of each byte of bits up in a table of 256, forth and back."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    tables = bits @ shares.reshape(-1, 8).T  # the share of every byte value, for every place
+    total, height = 0.0, 0.0
+    back = np.zeros((rows.shape[1], 256))
+    for start in range(0, len(rows), 2**16):
+        part = rows[start : start + 2**16]
+        likelihood = 1 + excess * sum(tables[part[:, b], b] for b in range(rows.shape[1]))
+        inverse = 1 / likelihood
+        total += float(inverse.sum())
+        height += float(np.log(likelihood).sum())
+        for b in range(rows.shape[1]):
+            back[b] += np.bincount(part[:, b], weights=inverse, minlength=256)
+    return total, (back @ bits).ravel(), height

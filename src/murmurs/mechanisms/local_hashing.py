@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import kernels
 from murmurs.bulk import Bulk
@@ -88,6 +89,18 @@ class LocalHashing(Truthful[Hash]):
         own = buckets(answers.view(np.uint64), seeds, self.g)
         out["seed"] = seeds
         out["value"] = np.where(random.chance(self.truth, n), own, random.below(self.g, n))
+        return out
+
+    def supports(self, reports: Reports) -> NDArray[np.uint8]:
+        """Return which answers each report supports, as packed bits: those in its bucket."""
+        checked = self.shape.check(reports)
+        keys = np.arange(self.k, dtype=np.uint64)[None, :]
+        out = np.empty((len(checked), -(-self.k // 8)), np.uint8)
+        rows = max(1, 2**20 // self.k)
+        for start in range(0, len(checked), rows):
+            part = checked[start : start + rows]
+            own = buckets(keys, part["seed"][:, None], self.g) == part["value"][:, None]
+            out[start : start + rows] = np.packbits(own, axis=1, bitorder="little")
         return out
 
     def _tally(self, reports: Reports) -> Integers:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import kernels
 from murmurs.bulk import Bulk
@@ -90,6 +91,15 @@ class Subset(Truthful[tuple[int, ...]]):
     @property
     def _work_size(self) -> int:
         return -(-self.k // 8) + 4 * self.w
+
+    def supports(self, reports: Reports) -> NDArray[np.uint8]:
+        """Return which answers each report supports, as packed bits."""
+        checked = self.shape.check(reports)
+        if self.shape.as_bits:
+            return checked
+        flags = np.zeros((len(checked), self.k), np.uint8)
+        np.put_along_axis(flags, checked.astype(np.int64), 1, axis=1)
+        return np.packbits(flags, axis=1, bitorder="little")
 
     def _tally(self, reports: Reports) -> Integers:
         if self.shape.as_bits:

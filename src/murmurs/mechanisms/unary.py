@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import kernels
 from murmurs.bulk import Bulk
@@ -74,6 +75,10 @@ class Unary(Mechanism[bytes]):
         if self.k % 8:
             rows[:, -1] &= (1 << self.k % 8) - 1
         return rows
+
+    def supports(self, reports: Reports) -> NDArray[np.uint8]:
+        """Return which answers each report supports, as packed bits: the report itself."""
+        return self.shape.check(reports)
 
     def _tally(self, reports: Reports) -> Integers:
         return kernels.load().bit_totals(np.ascontiguousarray(reports), self.k)

@@ -1,0 +1,170 @@
+"""Is an answer there at all? Have shares changed? Tests on the unbiased shares of counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.checks import Floats, real
+from murmurs.counts import Counts
+from murmurs.special import binomial_tail, chi_square_tail, normal_quantile, normal_tail
+
+Target = Literal["respondents", "population"]
+"""Whose shares: the people who answered, or the population they are a random sample of."""
+
+Control = Literal["bonferroni", "fdr"]
+_LARGEST_COVARIANCE = 1000
+
+
+class Side(Protocol):
+    """What a comparison needs of an estimate."""
+
+    @property
+    def counts(self) -> Counts:
+        """The counts it comes from."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers' labels, if it has any."""
+        ...
+
+    @property
+    def unbiased(self) -> Floats:
+        """The linear inverse of the counts."""
+        ...
+
+    @property
+    def plausible(self) -> Floats:
+        """Shares on the simplex, to compute the noise with."""
+        ...
+
+    def standard_errors(self, target: Target) -> Floats:
+        """Return the standard errors of the unbiased shares."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """Which answers somebody holds, with the p-values of the hypothesis that nobody does.
+
+    With Bonferroni's control no absent answer is among the present ones with probability
+    1 - level; with "fdr" (Benjamini and Yekutieli 2001, valid under any dependence) the expected
+    part of absent answers among them is at most the level.
+    """
+
+    present: NDArray[np.bool_]
+    p_values: Floats
+    level: float
+    control: Control
+
+
+def detect(counts: Counts, level: float = 0.05, control: Control = "bonferroni") -> Detection:
+    """Test for each answer that nobody holds it.
+
+    If so, the reports that support it are binomial with the chance of false support, exactly;
+    where the channel has no such counts the normal law of its inverse stands in.
+    """
+    level = real(level, "level", 1e-12, 0.5)
+    if counts.n == 0:
+        raise ValueError("there are no reports to test")
+    found = counts.channel.support(counts.cells)
+    if found is not None:
+        support, _, miss = found
+        p_values = binomial_tail(support, counts.n, float(miss))
+    else:
+        unbiased = counts.channel.invert(counts.cells, counts.n)
+        positive = np.clip(unbiased, 0, 1)
+        constant, _ = counts.channel.noise(positive / max(positive.sum(), 1e-300), counts.n)
+        p_values = normal_tail(unbiased / np.sqrt(constant))
+    return Detection(_rejected(p_values, level, control), p_values, level, control)
+
+
+def _rejected(p_values: Floats, level: float, control: Control) -> NDArray[np.bool_]:
+    k = len(p_values)
+    if control == "bonferroni":
+        return np.asarray(p_values <= level / k)
+    if control != "fdr":
+        raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    harmonic = float((1 / np.arange(1, k + 1)).sum())
+    ordered = np.sort(p_values)
+    below = np.flatnonzero(ordered <= level * np.arange(1, k + 1) / (k * harmonic))
+    return np.asarray(p_values <= (ordered[below[-1]] if len(below) else -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Shares of one estimate less those of another, on their unbiased shares.
+
+    The two must come from different people. For the population both samplings count; for the
+    respondents only the privacy noise does.
+    """
+
+    this: Side
+    other: Side
+    target: Target = "population"
+
+    def __post_init__(self) -> None:
+        k, other = len(self.this.unbiased), len(self.other.unbiased)
+        if k != other:
+            raise ValueError(f"cannot compare {k} answers with {other}")
+        if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
+            raise ValueError("cannot compare estimates whose labels differ")
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The unbiased shares of this less those of the other."""
+        return self.this.unbiased - self.other.unbiased
+
+    @cached_property
+    def standard_errors(self) -> Floats:
+        """Standard errors of the differences."""
+        squares = [e.standard_errors(self.target) ** 2 for e in (self.this, self.other)]
+        return np.sqrt(squares[0] + squares[1])
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
+        """Return lower and upper limits of each difference, one row an answer."""
+        level = real(level, "level", 0.5, 1 - 1e-9)
+        each = 1 - (1 - level) / len(self.shares) if simultaneous else level
+        reach = normal_quantile(0.5 + each / 2) * self.standard_errors
+        return np.stack([self.shares - reach, self.shares + reach], axis=1)
+
+    @cached_property
+    def p_values(self) -> Floats:
+        """Of each share's not having changed, two-sided."""
+        return 2 * normal_tail(np.abs(self.shares) / self.standard_errors)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of no share's having changed.
+
+        A chi-square test on all differences with their whole covariance, up to 1000 answers; for
+        larger alphabets the smallest p-value with Bonferroni's factor.
+        """
+        k = len(self.shares)
+        if k > _LARGEST_COVARIANCE:
+            return float(min(1.0, k * self.p_values.min()))
+        covariance = self._covariance(self.this) + self._covariance(self.other)
+        values, vectors = np.linalg.eigh(covariance)
+        kept = values > 1e-9 * values[-1]
+        turned = vectors[:, kept].T @ self.shares
+        statistic = float((turned**2 / values[kept]).sum())
+        return chi_square_tail(statistic, int(kept.sum()))
+
+    def _covariance(self, side: Side) -> Floats:
+        """Return the covariance of the unbiased shares, through the linear inverse."""
+        channel, n = side.counts.channel, side.counts.n
+        shares = side.plausible
+        cells = (
+            channel.covariance_sampled(shares, n)
+            if self.target == "population"
+            else channel.covariance(n * shares)
+        )
+        zero = channel.invert(np.zeros(channel.cells), n)
+        units = np.eye(len(cells)).reshape(len(cells), *channel.cells)
+        inverse = np.array([channel.invert(unit, n) - zero for unit in units])
+        return np.asarray(inverse.T @ cells @ inverse)

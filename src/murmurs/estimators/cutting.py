@@ -1,0 +1,56 @@
+"""The simple mendings of the literature: cut negative shares, scale the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators.unbiased import invert
+from murmurs.special import normal_quantile
+
+
+def normalized(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+    """Return the unbiased shares, negative ones cut at 0, scaled to sum 1 ("InvN", "Norm-Mul").
+
+    Wins on flat laws, since it cuts least; loses badly on sparse ones, where the positive halves of
+    many noises add up. If nothing is positive all shares are equal.
+    """
+    positive = np.maximum(invert(counts), 0)
+    total = positive.sum()
+    shares = positive / total if total > 0 else np.full(len(positive), 1 / len(positive))
+    return Estimate(counts, shares, "normalized", why)
+
+
+def clipped(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+    """Return the unbiased shares with negative ones cut at 0; their sum is above 1 ("Base-Pos").
+
+    It is the decoder of Basic RAPPOR in several papers; here to compare with them.
+    """
+    return Estimate(counts, np.maximum(invert(counts), 0), "clipped", why)
+
+
+def base_cut(counts: Counts, *, level: float = 0.05, why: str = "asked for by name") -> Estimate:
+    """Return the unbiased shares that stand out of the noise, and 0 for all others ("Base-Cut").
+
+    A share stands out if noise alone exceeds it with probability level / k (Bonferroni). Wins on
+    very sparse laws; loses on flat ones, and its sum may be far from 1. Wang et al. (2020).
+    """
+    shares = invert(counts)
+    k = len(shares)
+    constant, _ = counts.channel.noise(np.full(k, 1 / k), counts.n)
+    threshold = normal_quantile(1 - level / k) * np.sqrt(constant)
+    return Estimate(counts, np.where(shares >= threshold, shares, 0.0), "base_cut", why)
+
+
+def norm_cut(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+    """Return the largest unbiased shares while their sum is below 1, and 0 for others ("Norm-Cut").
+
+    Large shares stay unbiased; the last one kept is lowered to make the sum 1. Wang et al. (2020).
+    """
+    positive = np.maximum(invert(counts), 0)
+    order = np.argsort(-positive, kind="stable")
+    before = np.cumsum(positive[order]) - positive[order]
+    shares = np.zeros_like(positive)
+    shares[order] = np.clip(1 - before, 0, positive[order])
+    return Estimate(counts, shares, "norm_cut", why)

@@ -1,0 +1,158 @@
+"""Expectation maximisation, accelerated, with a certificate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from murmurs.channel import Channel
+from murmurs.checks import Floats, whole
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+
+Progress = Callable[[int, float], None]
+"""Told after each step: evaluations so far, and the gap."""
+
+
+class NoiseDominates(UserWarning):
+    """The most likely shares fit the noise: there is more of it than of anything else."""
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where a climb ended."""
+
+    shares: Floats
+    evaluations: int
+    gap: float
+    converged: bool
+
+
+Step = Callable[[Floats], tuple[Floats, float]]
+"""From shares to the log-likelihood's derivative for each answer, over n, and to itself."""
+
+
+def climb(
+    step: Step, start: Floats, n: int, tolerance: float, most: int, progress: Progress | None
+) -> Ascent:
+    """Maximise a mixture likelihood over the simplex: EM steps, squared extrapolation, gap.
+
+    The EM step multiplies shares by their derivatives d. As the log-likelihood is concave, it is at
+    most n (max d - 1) below its maximum: that is the certificate. Two EM steps give a direction
+    that is followed further (SQUAREM, Varadhan and Roland 2008): up to a longest length that grows
+    while that leads up and shrinks when it does not.
+    """
+    shares = start
+    derivative, height = step(shares)
+    evaluations, longest = 1, 4.0
+    while True:
+        gap = n * (float(derivative.max()) - 1)
+        if progress is not None:
+            progress(evaluations, gap)
+        if gap <= tolerance or evaluations >= most:
+            return Ascent(shares, evaluations, gap, gap <= tolerance)
+        one = _normal(shares * derivative)
+        two = _normal(one * step(one)[0])
+        r, v = one - shares, two - 2 * one + shares
+        bent = float(np.sqrt((v * v).sum()))
+        length = min(longest, max(1.0, float(np.sqrt((r * r).sum())) / max(bent, 1e-300)))
+        further = shares + 2 * length * r + length * length * v
+        candidate = _normal(np.maximum(further, 1e-2 * two))
+        derivative_there, height_there = step(candidate)
+        evaluations += 2
+        if height_there >= height - 1e-13 * abs(height):  # lower by rounding only
+            longest = 4 * longest if length == longest else longest
+        else:
+            longest = max(1.0, longest / 4)
+            candidate = two
+            derivative_there, height_there = step(two)
+            evaluations += 1
+        shares, derivative, height = candidate, derivative_there, height_there
+
+
+def _normal(shares: Floats) -> Floats:
+    return np.asarray(shares / shares.sum())
+
+
+def histogram_step(channel: Channel, frequencies: Floats, n: int) -> Step:
+    """Return the step for cells that are a histogram of the reports."""
+
+    def step(shares: Floats) -> tuple[Floats, float]:
+        law = channel.mean(shares)
+        weights = frequencies / law
+        derivative = channel.collect(weights) + float((channel.base * weights).sum())
+        return derivative, n * float((frequencies * np.log(law)).sum())
+
+    return step
+
+
+def em(
+    counts: Counts,
+    *,
+    tolerance: float = 0.01,
+    most: int = 20_000,
+    progress: Progress | None = None,
+    why: str = "asked for by name",
+) -> Estimate:
+    """Return the shares with the largest likelihood, by accelerated EM ("IBU" when plain).
+
+    For every channel whose cells are a histogram of the reports; each step costs one application of
+    the channel and one of its adjoint, O(k) for `KRR`, a fast transform for the others, never a
+    k x k matrix. ``tolerance`` is in units of log-likelihood: the result is certified to be within
+    it of the maximum, or says ``converged=False``.
+
+    >>> import murmurs as mm
+    >>> rr = mm.KRR(k=3, epsilon=1.0)
+    >>> em(rr.count([0] * 70 + [1] * 20 + [2] * 10)).shares.round(3)
+    array([1., 0., 0.])
+    """
+    channel = counts.channel
+    if not channel.is_histogram:
+        raise ValueError(
+            f"counts of {counts.mechanism} do not determine the likelihood of its reports: use "
+            "composite(counts), or report_likelihood(mechanism, reports)"
+        )
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    whole(most, "most", 1, 10**9)
+    frequencies = counts.cells / counts.n
+    start = np.full(channel.k, 1 / channel.k)
+    step = histogram_step(channel, frequencies, counts.n)
+    found = climb(step, start, counts.n, tolerance, most, progress)
+    return concluded(counts, found, "em", why)
+
+
+def concluded(counts: Counts, found: Ascent, method: str, why: str) -> Estimate:
+    """Return the estimate of a climb, with notes on what a reader must know."""
+    notes = list(noise_notes(counts, found.shares))
+    if not found.converged:
+        notes.append(
+            f"not converged: the log-likelihood may be {found.gap:.3g} below its maximum "
+            f"after {found.evaluations} evaluations"
+        )
+    return Estimate(
+        counts,
+        found.shares,
+        method,
+        why,
+        iterations=found.evaluations,
+        gap=max(found.gap, 0.0),
+        converged=found.converged,
+        notes=tuple(notes),
+    )
+
+
+def noise_notes(counts: Counts, shares: Floats) -> tuple[str, ...]:
+    """Warn and return a note if the noise of the counts is larger than the shares themselves."""
+    noise = float(counts.channel.variance(shares * counts.n).sum())
+    if noise <= float((shares**2).sum()):
+        return ()
+    text = (
+        "noise dominates: the most likely shares follow it; estimate() shrinks it away, or ask "
+        "more people"
+    )
+    warnings.warn(text, NoiseDominates, stacklevel=3)
+    return (text,)

@@ -1,0 +1,65 @@
+"""Maximum likelihood: in closed form for k-ary randomised response, by EM for other histograms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from murmurs.channels.symmetric import Symmetric
+from murmurs.checks import Floats
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators.em import Progress, em, noise_notes
+
+
+def water_filling(frequencies: Floats, odds: float) -> Floats:
+    """Return the shares that make reported frequencies most likely; ``odds`` is (p* - q*) / q*.
+
+    The largest r frequencies keep a share, c f - 1 / odds with one c for all, and the others none;
+    r is the largest number for which the smallest of them stays positive. Proposition 6 of Kairouz
+    et al. (2016), which is MLE* of Pinzón et al. (2026).
+
+    >>> water_filling(np.array([0.5, 0.3, 0.2]), odds=2.0)
+    array([0.75, 0.25, 0.  ])
+    """
+    ordered = np.sort(frequencies)[::-1]
+    sums = np.cumsum(ordered)
+    r = np.arange(1, len(ordered) + 1)
+    kept = int(np.flatnonzero(ordered * (odds + r) > sums)[-1])
+    level = sums[kept] * odds / (odds + kept + 1)
+    return np.asarray(np.maximum(frequencies / level - 1 / odds, 0))
+
+
+def likelihood(
+    counts: Counts,
+    *,
+    tolerance: float = 1e-3,
+    progress: Progress | None = None,
+    why: str = "asked for by name",
+) -> Estimate:
+    """Return the maximum likelihood estimate.
+
+    `KRR`: closed form in O(k log k) (water filling, MLE*). `Hadamard`, `ProjectiveGeometry` and
+    `HadamardSketch`: accelerated EM through their fast transforms, certified to ``tolerance`` units
+    of log-likelihood. For unary encodings, `Subset` and `LocalHashing` counts are not sufficient:
+    see `composite` and `report_likelihood`.
+
+    Wins where the signal is strong; where noise dominates it fits the noise, and says so.
+    """
+    channel = counts.channel
+    if not (isinstance(channel, Symmetric) and channel.is_histogram):
+        found = em(counts, tolerance=tolerance, progress=progress, why=why)
+        return Estimate(
+            counts,
+            found.shares,
+            "likelihood",
+            why,
+            iterations=found.iterations,
+            gap=found.gap,
+            converged=found.converged,
+            notes=found.notes,
+        )
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    odds = float(channel.hit / channel.miss - 1)
+    shares = water_filling(counts.cells / counts.n, odds)
+    return Estimate(counts, shares, "likelihood", why, notes=noise_notes(counts, shares))

@@ -1,0 +1,103 @@
+"""Least squares through the channel, free or on the simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from murmurs.checks import Floats
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators.simplex import project
+
+Operator = Callable[[Floats], Floats]
+
+
+def regression(
+    counts: Counts,
+    *,
+    constrained: bool = True,
+    tolerance: float = 1e-9,
+    most: int = 20_000,
+    why: str = "asked for by name",
+) -> Estimate:
+    """Return the shares whose expected cells are nearest to the counted ones, in weighted squares.
+
+    For channels with more cells than answers it uses what the linear inverse leaves aside: in
+    `Hadamard` the share of each block, in the sketches that the hash functions are known, so that
+    collisions are solved for and not only corrected on average. Cells are weighted by the inverse
+    of their variance under equal shares. On the simplex by an accelerated projected gradient;
+    otherwise by conjugate gradients, where the result is unbiased and may be negative.
+    ``gap`` bounds by how much the mean of squares (times n) exceeds the smallest possible one.
+    """
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    channel = counts.channel
+    k = channel.k
+    law = channel.mean(np.full(k, 1 / k))
+    weights = 1 / np.maximum(law * (1 - law), 1e-300)
+    goal = channel.collect(weights * (counts.cells / counts.n - channel.base))
+
+    def normal(shares: Floats) -> Floats:
+        return channel.collect(weights * channel.gain(shares))
+
+    if not constrained:
+        shares, residual, steps = _conjugate_gradient(normal, goal, tolerance, most)
+        return Estimate(
+            counts,
+            shares,
+            "regression",
+            why,
+            iterations=steps,
+            gap=residual,
+            converged=residual <= tolerance,
+        )
+    shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
+    return Estimate(
+        counts, shares, "regression", why, iterations=steps, gap=gap, converged=gap <= tolerance
+    )
+
+
+def _conjugate_gradient(
+    normal: Operator, goal: Floats, tolerance: float, most: int
+) -> tuple[Floats, float, int]:
+    shares = np.zeros_like(goal)
+    residual = goal - normal(shares)
+    direction, size = residual.copy(), float(residual @ residual)
+    wanted = tolerance**2 * float(goal @ goal)
+    steps = 0
+    while size > wanted and steps < most:
+        turned = normal(direction)
+        length = size / float(direction @ turned)
+        shares += length * direction
+        residual -= length * turned
+        new = float(residual @ residual)
+        direction = residual + new / size * direction
+        size, steps = new, steps + 1
+    return shares, (size / max(float(goal @ goal), 1e-300)) ** 0.5, steps
+
+
+def _projected_gradient(
+    normal: Operator, goal: Floats, n: int, tolerance: float, most: int
+) -> tuple[Floats, float, int]:
+    k = len(goal)
+    probe = np.random.default_rng(0).normal(size=k)
+    for _ in range(30):
+        probe = normal(probe / np.sqrt(probe @ probe))
+    steepest = 1.05 * float(np.sqrt(probe @ probe))
+    shares = ahead = np.full(k, 1 / k)
+    momentum, gap = 1.0, np.inf
+    for step in range(1, most + 1):
+        new = project(ahead - (normal(ahead) - goal) / steepest)
+        slope = normal(new) - goal
+        gap = n * float(slope @ new - slope.min())
+        if gap <= tolerance:
+            return new, gap, step
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        if float((ahead - new) @ (new - shares)) > 0:  # going uphill: forget the momentum
+            following, ahead = 1.0, new
+        else:
+            ahead = new + (momentum - 1) / following * (new - shares)
+        shares, momentum = new, following
+    return shares, gap, most

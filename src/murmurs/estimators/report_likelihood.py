@@ -1,0 +1,76 @@
+"""The full likelihood of reports that support sets of answers, which counts do not determine."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import kernels
+from murmurs.checks import Floats
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators.em import Progress, climb, concluded
+
+
+class Supporting(Protocol):
+    """What the likelihood needs of a mechanism whose reports support sets of answers."""
+
+    k: int
+
+    @property
+    def ratio(self) -> Any:
+        """How much more likely a report is from an answer it supports."""
+        ...
+
+    def supports(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return which answers each report supports, as packed bits."""
+        ...
+
+    def count(self, reports: NDArray[Any]) -> Counts:
+        """Add the reports up."""
+        ...
+
+
+def report_likelihood(
+    mechanism: Supporting,
+    reports: NDArray[Any],
+    *,
+    tolerance: float = 0.1,
+    most: int = 2000,
+    progress: Progress | None = None,
+    why: str = "asked for by name",
+) -> Estimate:
+    """Return the maximum likelihood estimate from the reports themselves.
+
+    For unary encodings, `Subset` and `LocalHashing`: report i has likelihood proportional to
+    1 + (ratio - 1) (share of the answers it supports). Up to 3.6 times the precision of the counts
+    at large epsilon for unary encodings. Needs all reports in memory, k / 8 bytes each; a step
+    looks up each byte of a report twice.
+
+    >>> import murmurs as mm
+    >>> rng = np.random.default_rng(1)
+    >>> sue = mm.SUE(k=4, epsilon=4.0)
+    >>> reports = sue.encode_many(rng.choice(4, 20_000, p=[0.6, 0.3, 0.1, 0.0]), rng)
+    >>> report_likelihood(sue, reports).shares.round(2)
+    array([0.6, 0.3, 0.1, 0. ])
+    """
+    if not hasattr(mechanism, "supports"):
+        raise ValueError(f"counts of {mechanism} are sufficient: use likelihood(counts)")
+    counts = mechanism.count(reports)
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    rows = np.ascontiguousarray(mechanism.supports(reports))
+    excess = float(mechanism.ratio - 1)
+    n, k = counts.n, mechanism.k
+    load = kernels.load()
+
+    def step(shares: Floats) -> tuple[Floats, float]:
+        padded = np.zeros(8 * rows.shape[1])
+        padded[:k] = shares
+        inverses, by_answer, height = load.support_likelihood(rows, padded, excess)
+        return (inverses + excess * by_answer[:k]) / n, height
+
+    found = climb(step, np.full(k, 1 / k), n, tolerance, most, progress)
+    return concluded(counts, found, "report_likelihood", why)
