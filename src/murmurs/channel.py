@@ -59,6 +59,14 @@ class Channel(ABC):
         ``shares`` says what the other answers are, where c depends on them.
         """
 
+    def complaint(self, cells: Integers, n: int) -> str | None:
+        """Return why these cells cannot come from n reports, or None; each is within 0..n."""
+        if self.is_histogram and int(cells.sum()) != n:
+            return (
+                f"cells add up to {int(cells.sum())}, but each of {n} reports counts in exactly one"
+            )
+        return None
+
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
         """Return how many reports support each answer, and the chances that a true and a false do.
 

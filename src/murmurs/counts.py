@@ -54,11 +54,9 @@ class Counts:
             raise ValueError(
                 f"cell {where} is {cells[at]}, outside 0..{self.n} of {self.n} reports"
             )
-        if channel.is_histogram and int(cells.sum()) != self.n:
-            raise ValueError(
-                f"cells add up to {int(cells.sum())}, but each of {self.n} reports of "
-                f"{self.mechanism} counts in exactly one"
-            )
+        complaint = channel.complaint(cells, self.n)
+        if complaint is not None:
+            raise ValueError(f"{complaint} of {self.mechanism}")
         cells = cells.astype(np.int64)
         cells.flags.writeable = False
         object.__setattr__(self, "cells", cells)

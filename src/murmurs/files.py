@@ -16,9 +16,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from murmurs import mechanisms
+from murmurs.checks import Integers
 from murmurs.counts import Counts
-from murmurs.survey import Question, Survey
+from murmurs.survey import Question, Survey, question_from_document
 from murmurs.wire import Reports
 
 _BLOCK = 2**16
@@ -28,7 +28,10 @@ _LONGEST_HEADER = 2**16
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of ``path`` when all went well."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -113,13 +116,18 @@ def read_counts(path: Path) -> tuple[Question, Counts]:
     if not isinstance(document, dict) or document.get("murmurs") != "counts":
         raise ValueError(f"{path} is not a file of counts")
     try:
-        asked = document["question"]
-        mechanism = mechanisms.from_document(asked["mechanism"])
-        question = Question(asked["name"], tuple(asked["labels"]), mechanism, asked.get("text", ""))
-        cells, n = np.array(document["cells"]), document["n"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a file of counts: {error!r} is missing or wrong") from None
-    try:
-        return question, Counts(mechanism, n, cells)
+        question = question_from_document(document.get("question"))
+        cells = _whole_numbers(document.get("cells"))
+        return question, Counts(question.mechanism, document.get("n"), cells)  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+def _whole_numbers(cells: object) -> Integers:
+    try:
+        array = np.array(cells)
+    except ValueError:
+        raise ValueError("cells are not a table: its rows differ in length") from None
+    if array.dtype.kind not in "iu":
+        raise ValueError("cells are not all whole numbers below 2**63")
+    return array.astype(np.int64)

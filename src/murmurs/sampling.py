@@ -50,7 +50,7 @@ def spread(people: Integers, places: int, rng: np.random.Generator) -> Integers:
     small whole numbers, where drawing place after place would gather rounding errors.
 
     >>> spread(np.array([10**6]), 2, np.random.default_rng(1))
-    array([[500130, 499870]])
+    array([[499701, 500299]])
     """
     state = people[..., None]
     sizes = np.array([places])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,14 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     murmurs: int = FORMAT
 
 
+def question_from_document(document: Any) -> Question:
+    """Return the question that a JSON object describes; its own ``to_document`` turned round."""
+    try:
+        return msgspec.convert(document, _QuestionFile).settled()
+    except msgspec.ValidationError as error:
+        raise ValueError(f"this is not a question: {error}") from None
+
+
 @dataclass(frozen=True)
 class Survey:
     """Questions under a name and a version.
@@ -100,7 +109,7 @@ class Survey:
     >>> survey.question("drink").mechanism
     KRR(k=4, epsilon=1.0)
     >>> Survey.from_json(survey.to_json()) == survey, survey.fingerprint
-    (True, '95f6ab5d6d13e4c4')
+    (True, 'fb5ad9a1930becd8')
     """
 
     name: str
@@ -124,18 +133,19 @@ class Survey:
     @classmethod
     def from_toml(cls, text: str | bytes) -> Survey:
         """Read a survey as people write it; the mechanisms' integers are settled here."""
-        return cls._from_file(lambda: msgspec.toml.decode(text, type=_SurveyFile), text)
+        return cls._from_document(text, msgspec.toml.decode)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Survey:
         """Read a published survey; its integers are taken as they are, and checked."""
-        return cls._from_file(lambda: msgspec.json.decode(text, type=_SurveyFile), text)
+        return cls._from_document(text, msgspec.json.decode)
 
     @classmethod
-    def _from_file(cls, decode: Any, text: str | bytes) -> Survey:
-        _refuse_newer(text)
+    def _from_document(cls, text: str | bytes, decode: Callable[[str | bytes], Any]) -> Survey:
         try:
-            file: _SurveyFile = decode()
+            document = decode(text)
+            _refuse_newer(document)
+            file = msgspec.convert(document, _SurveyFile)
         except msgspec.DecodeError as error:
             raise ValueError(f"this is not a survey: {error}") from None
         questions = tuple(question.settled() for question in file.questions)
@@ -168,12 +178,8 @@ class Survey:
         return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()[:16]
 
 
-def _refuse_newer(text: str | bytes) -> None:
+def _refuse_newer(document: Any) -> None:
     """Say so when a later release wrote the document, before its contents puzzle anyone."""
-    try:
-        document = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return
     written = document.get("murmurs", FORMAT) if isinstance(document, dict) else FORMAT
     if isinstance(written, int) and written > FORMAT:
         raise ValueError(

@@ -82,6 +82,17 @@ class BitSketch(Sketch):
         """A report sets many bits."""
         return False
 
+    def complaint(self, cells: Integers, n: int) -> str | None:
+        """Rows must add up to the reports, and no bit be set more often than its row is sent."""
+        if int(cells[:, 0].sum()) != n:
+            return f"rows add up to {int(cells[:, 0].sum())} reports, but there are {n} reports"
+        above = np.argwhere(cells[:, 1:] > cells[:, :1])
+        if len(above):
+            row, bit = (int(x) for x in above[0])
+            times, reports = cells[row, 1 + bit], cells[row, 0]
+            return f"bit {bit} of row {row} is set {times} times in {reports} reports"
+        return None
+
     def row(self, answer: int) -> list[Fraction]:
         """Return the mean of every cell for one answer."""
         out: list[Fraction] = []

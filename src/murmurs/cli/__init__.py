@@ -12,6 +12,12 @@ from typing import Any, ClassVar
 import click
 
 
+class Refused(click.ClickException):
+    """What the user gave is wrong; the sentence says how."""
+
+    exit_code = 2
+
+
 class Commands(click.Group):
     """The commands, loaded when they are used, so that each starts quickly."""
 
@@ -33,7 +39,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (ValueError, TypeError, OSError) as error:
-            raise click.UsageError(str(error), ctx) from error
+            raise Refused(str(error)) from error
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

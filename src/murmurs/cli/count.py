@@ -16,7 +16,7 @@ from murmurs.files import read_reports, write_counts
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @as_json
 def command(survey: Path, reports: tuple[Path, ...], output: Path, as_json: bool) -> None:
-    r"""Add up one or more files of REPORTS to one question of SURVEY.
+    """Add up one or more files of REPORTS to one question of SURVEY.
 
     \b
     Example:

@@ -6,8 +6,8 @@ import click
 import numpy as np
 
 from murmurs import Secure, Survey, estimate
-from murmurs.cli.output import as_json, estimate_table, print_json
-from murmurs.present.text import table
+from murmurs.cli.output import as_json, print_json
+from murmurs.present.text import estimate_table, explanation, table
 
 SURVEY = """
 name = "morning"
@@ -24,7 +24,7 @@ TRUE_SHARES = np.array([0.44, 0.21, 0.12, 0.08, 0.06, 0.03, 0.01, 0.05])
 @click.option("--people", type=click.IntRange(100, 10**7), default=20_000, show_default=True)
 @as_json
 def command(people: int, as_json: bool) -> None:
-    r"""Ask simulated devices one question: encode, count, estimate.
+    """Ask simulated devices one question: encode, count, estimate.
 
     \b
     Example:
@@ -40,9 +40,9 @@ def command(people: int, as_json: bool) -> None:
     shown = [(int(answer), mechanism.encode(int(answer), random)) for answer in answers[:5]]
     first = mechanism.count([report for _, report in shown])
     counts = first + mechanism.count(mechanism.encode_many(answers[5:], random))
-    result = estimate(counts)
+    result = estimate(counts).with_labels(question.labels)
     if as_json:
-        document = {"labels": question.labels, "truth": truth.tolist(), **result.to_document()}
+        document = {"truth": truth.tolist(), **result.to_document()}
         print_json({"survey": survey.fingerprint, **document})
         return
     click.echo(f"{question.text}  ({survey.name}, fingerprint {survey.fingerprint})\n")
@@ -54,5 +54,5 @@ def command(people: int, as_json: bool) -> None:
     ]
     click.echo(table(["true answer", "report that leaves the device"], rows, left=2))
     click.echo(f"\nTogether, {counts.n} reports say:\n")
-    click.echo(estimate_table(question.labels, result, truth))
-    click.echo(f"\nEstimator: {result.method}, because {result.why}.")
+    click.echo(estimate_table(result, truth))
+    click.echo(explanation(result))

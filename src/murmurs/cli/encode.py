@@ -37,7 +37,7 @@ _LINES = 2**16
 def command(
     survey: Path, answers: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
-    r"""Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
+    """Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
 
     \b
     Example:

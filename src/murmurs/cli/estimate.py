@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from murmurs import estimators
-from murmurs.cli.output import as_json, estimate_table, existing_file, print_json
+from murmurs.cli.output import as_json, existing_file, print_json
 from murmurs.files import read_counts
+from murmurs.present.text import estimate_table, explanation
 
 
 @click.command("estimate")
@@ -18,7 +19,7 @@ from murmurs.files import read_counts
 )
 @as_json
 def command(counts: Path, method: str | None, as_json: bool) -> None:
-    r"""Estimate the shares of the answers from a file of COUNTS.
+    """Estimate the shares of the answers from a file of COUNTS.
 
     \b
     Example:
@@ -26,10 +27,10 @@ def command(counts: Path, method: str | None, as_json: bool) -> None:
     """
     question, counted = read_counts(counts)
     estimator = estimators.estimate if method is None else estimators.BY_NAME[method]
-    estimate = estimator(counted)
+    estimate = estimator(counted).with_labels(question.labels)
     if as_json:
-        print_json({"question": question.name, "labels": question.labels, **estimate.to_document()})
+        print_json({"question": question.name, **estimate.to_document()})
         return
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
-    click.echo(estimate_table(question.labels, estimate))
-    click.echo(f"\nEstimator: {estimate.method}, because {estimate.why}.")
+    click.echo(estimate_table(estimate))
+    click.echo(explanation(estimate))

@@ -17,7 +17,7 @@ from murmurs.present.text import table
 @click.option("--respondents", "n", type=click.IntRange(min=1), default=10_000, show_default=True)
 @as_json
 def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
-    r"""Compare the mechanisms that take an epsilon: error, privacy, size of a report.
+    """Compare the mechanisms that take an epsilon: error, privacy, size of a report.
 
     The error is that of a single share, root mean square over uniform answers, unbiased estimate.
 
@@ -39,7 +39,7 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
         print_json([dict(zip(keys, row, strict=True)) for row in found])
         return
     rows = [
-        [name, f"{100 * error:.3f} %", f"{realised:.6g}", f"{bits:.1f}", str(size)]
+        [name, f"{100 * error:.3f} %", f"{realised!r}", f"{bits:.1f}", str(size)]
         for error, name, realised, bits, size in found
     ]
     click.echo(f"{k} answers, epsilon {epsilon:g}, {n} respondents\n")

@@ -1,4 +1,4 @@
-"""What commands share: reading a survey, the option --json, and showing an estimate."""
+"""What commands share: reading a survey, common options, printing JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 
 import click
 
-from murmurs.checks import Floats
-from murmurs.estimation import Estimate
-from murmurs.present.text import bar, percent, table
 from murmurs.survey import Question, Survey
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -42,29 +39,3 @@ def chosen_question(survey: Survey, name: str | None) -> Question:
             f"survey {survey.name!r} has several questions: add --question, one of {names}"
         )
     return survey.questions[0]
-
-
-def estimate_table(
-    labels: tuple[str, ...], estimate: Estimate, truth: Floats | None = None, *, limit: int = 40
-) -> str:
-    """Return shares with bars and 95 % intervals, the largest first; the truth beside, if known."""
-    interval = estimate.interval(0.95)
-    largest = max(float(estimate.shares.max()), 1e-12)
-    order = (-estimate.shares).argsort(kind="stable")
-    header = ["answer", *(["truth"] if truth is not None else []), "estimate", "95 % interval", ""]
-    rows = []
-    for j in order[:limit]:
-        share, (low, high) = float(estimate.shares[j]), interval[j]
-        rows.append(
-            [
-                labels[j],
-                *([percent(float(truth[j]))] if truth is not None else []),
-                percent(share),
-                f"{percent(float(low))} … {percent(float(high))}",
-                bar(share, largest, 30),
-            ]
-        )
-    text = table(header, rows)
-    if len(order) > limit:
-        text += f"\n… and {len(order) - limit} more; --json prints all"
-    return text

@@ -15,7 +15,7 @@ from murmurs.present.text import table
 @click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
 @as_json
 def command(survey_toml: Path, output: Path, as_json: bool) -> None:
-    r"""Settle the probabilities of SURVEY_TOML and write the public contract.
+    """Settle the probabilities of SURVEY_TOML and write the public contract.
 
     \b
     Example:

@@ -33,7 +33,7 @@ from murmurs.survey import Question
 def command(
     survey: Path, people: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
-    r"""Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
+    """Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
 
     The draw has the law of encoding and counting everybody, at a cost that does not grow with them.
 

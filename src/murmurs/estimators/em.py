@@ -106,8 +106,8 @@ def em(
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
-    >>> em(rr.count([0] * 70 + [1] * 20 + [2] * 10)).shares.round(3)
-    array([1., 0., 0.])
+    >>> em(rr.count([0] * 500 + [1] * 300 + [2] * 200)).shares.round(2)
+    array([0.77, 0.23, 0.  ])
     """
     channel = counts.channel
     if not channel.is_histogram:

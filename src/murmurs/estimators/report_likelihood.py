@@ -54,7 +54,7 @@ def report_likelihood(
     >>> sue = mm.SUE(k=4, epsilon=4.0)
     >>> reports = sue.encode_many(rng.choice(4, 20_000, p=[0.6, 0.3, 0.1, 0.0]), rng)
     >>> report_likelihood(sue, reports).shares.round(2)
-    array([0.6, 0.3, 0.1, 0. ])
+    array([0.6 , 0.29, 0.1 , 0.  ])
     """
     if not hasattr(mechanism, "supports"):
         raise ValueError(f"counts of {mechanism} are sufficient: use likelihood(counts)")

@@ -23,8 +23,9 @@ class Hadamard(Truthful[int]):
     """Hadamard response with any number of blocks; the best number by default.
 
     Use it when k is large and the server's time matters most: reports have about log2(2 k) bits,
-    encoding takes a few operations, and decoding is one transform in O(k log k). Its error is up
-    to twice that of `Subset`; `ProjectiveGeometry` avoids that at the cost of an FFT.
+    encoding takes a few operations, and decoding is one transform in O(k log k). For large k its
+    variance is up to twice that of `Subset`; `ProjectiveGeometry` avoids that at the cost of an
+    FFT. The best number of blocks is that for blocks that are evenly filled.
 
     Law: answer x has block x mod B and row r = 1 + x // B; blocks have b places, the smallest
     power of two above the number of rows. With probability t = truth / 2**53 the report is a place

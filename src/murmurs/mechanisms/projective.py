@@ -26,15 +26,16 @@ _LARGEST_SPACE = 2**25
 class ProjectiveGeometry(Truthful[int]):
     """Projective geometry response: answers are points, reports favour orthogonal points.
 
-    Use it for large closed alphabets (k from some hundreds): the error is within a few percent of
-    `Subset`'s while a report is one number of about log2 k bits, and one FFT decodes all of them.
+    Use it for large closed alphabets (k from some hundreds up) and epsilon up to about 4: the
+    variance is within a few percent of `Subset`'s while a report is one number of about log2 k
+    bits, and one FFT decodes all of them.
 
     Law: answer x is point x of the projective space of t digits modulo a prime q, numbered as in
     `murmurs.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) - 1) /
     (q - 1) of them are orthogonal to x. With probability truth / 2**53 the report is one of
     those, uniformly; otherwise any point. e^epsilon >= 1 + (K / s) t / (1 - t). By default q and t
-    are those with the smallest error, q near e^epsilon + 1. Feldman, Nelson, Nguyen and Talwar
-    (2022).
+    have the smallest error among primes next to e^epsilon + 1 and the smallest that suffice.
+    Feldman, Nelson, Nguyen and Talwar (2022).
 
     >>> from murmurs import Secure
     >>> pgr = ProjectiveGeometry(k=1000, epsilon=1.0)
@@ -53,6 +54,10 @@ class ProjectiveGeometry(Truthful[int]):
         if self.q == 0 and self.t == 0:
             q, t = best_space(self.k, self.epsilon)
             self._set(q=q, t=t)
+        elif self.t == 0:
+            self._set(t=smallest_dimension(self.k, whole(self.q, "q", 2, 2**21)))
+        elif self.q == 0:
+            self._set(q=smallest_prime(self.k, whole(self.t, "t", 2, 25)))
         self._set(q=whole(self.q, "q", 2, 2**21), t=whole(self.t, "t", 2, 25))
         if not geometry.is_prime(self.q):
             raise ValueError(f"q must be a prime number, not {self.q}")
@@ -136,6 +141,19 @@ class ProjectiveGeometry(Truthful[int]):
         return cells
 
 
+def smallest_dimension(k: int, q: int) -> int:
+    """Return the smallest t for which t digits modulo q give k points."""
+    return next(t for t in range(2, 26) if geometry.point_count(q, t) >= k)
+
+
+def smallest_prime(k: int, t: int) -> int:
+    """Return the smallest prime q for which t digits modulo q give k points."""
+    q = 2
+    while geometry.point_count(q, t) < k:
+        q = geometry.next_prime(q + 1)
+    return q
+
+
 def best_space(k: int, epsilon: float) -> tuple[int, int]:
     """Return the prime q and the digits t with the smallest error for k answers.
 
@@ -151,9 +169,9 @@ def _spaces(k: int, epsilon: float) -> Iterator[tuple[int, int]]:
     below = next(q for q in range(wanted, 1, -1) if geometry.is_prime(q))
     above = geometry.next_prime(wanted + 1)
     for t in range(2, 26):
-        smallest = 2
-        while geometry.point_count(smallest, t) < k and smallest**t <= _LARGEST_SPACE:
-            smallest = geometry.next_prime(smallest + 1)
+        if t * math.log(max(k / 2, 2)) / (t - 1) > 1.1 * math.log(_LARGEST_SPACE):
+            continue  # even the smallest prime that suffices makes too large a space
+        smallest = smallest_prime(k, t)
         for q in {smallest, max(below, smallest), max(above, smallest)}:
             if q**t <= _LARGEST_SPACE:
                 yield q, t

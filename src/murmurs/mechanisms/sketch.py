@@ -66,8 +66,8 @@ class Sketching(Mechanism[Report]):
 class CountMeanSketch(Sketching[Row]):
     """Count mean sketch: a random row's one-hot bucket, every bit randomised.
 
-    Use it when the answers are too many to have a cell each, or not yet listed, and reports of
-    ``width`` bits are no burden; `HadamardSketch` sends a few bytes instead.
+    Use it when the answers are too many to have a cell each and reports of ``width`` bits are no
+    burden; `HadamardSketch` sends a few bytes instead.
 
     Law: the row is uniform; bit b of the row is (b == bucket of the answer in that row), and each
     bit is turned round with probability flip / 2**53, the smallest that keeps
@@ -156,7 +156,7 @@ class CountMeanSketch(Sketching[Row]):
 class HadamardSketch(Sketching[int]):
     """Hadamard count mean sketch: one bit of the transform of a random row.
 
-    Use it for very large or open alphabets when reports must be tiny: one private bit, and the
+    Use it for very large alphabets when reports must be tiny: one private bit, and the
     public row and place it belongs to. Its error is that of `Hadamard` with one block, plus what
     the hash tables' collisions add.
 
@@ -182,6 +182,8 @@ class HadamardSketch(Sketching[int]):
         self._settle_table()
         if self.width & (self.width - 1):
             raise ValueError(f"width must be a power of two, not {self.width}")
+        if 2 * self.rows * self.width > 2**32:
+            raise ValueError(f"rows * width must be at most 2**31, not {self.rows * self.width}")
         self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon)))
         check_promise(self.ratio, self.epsilon, self)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
+
+from murmurs.checks import Floats
+from murmurs.estimation import Estimate
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -47,6 +51,48 @@ def percent(share: float, digits: int = 1) -> str:
     """
     text = f"{100 * share:.{digits}f}"
     return f"{text.removeprefix('-') if float(text) == 0 else text} %"
+
+
+def estimate_table(
+    estimate: Estimate, truth: Floats | None = None, *, level: float = 0.95, limit: int = 40
+) -> str:
+    """Return shares with bars and intervals, the largest first; the truth beside, if known."""
+    columns = estimate.columns(level)
+    shares, low, high = columns["share"], columns["low"], columns["high"]
+    digits = shown_digits(estimate)
+    largest = max(float(shares.max()), 1e-12)
+    order = (-shares).argsort(kind="stable")
+    header = ["answer", "estimate", f"{100 * level:g} % interval", ""]
+    rows = [
+        [
+            columns["answer"][j],
+            percent(float(shares[j]), digits),
+            f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
+            bar(float(shares[j]), largest, 30),
+        ]
+        for j in order[:limit]
+    ]
+    if truth is not None:
+        header.insert(1, "truth")
+        for row, j in zip(rows, order, strict=False):
+            row.insert(1, percent(float(truth[j]), digits))
+    text = table(header, rows)
+    if len(order) > limit:
+        text += f"\n… and {len(order) - limit} more"
+    return text
+
+
+def shown_digits(estimate: Estimate) -> int:
+    """Return how many decimals of a percentage are worth showing: to the size of the errors."""
+    smallest = 100 * float(estimate.standard_errors().min())
+    return min(max(1, -math.floor(math.log10(smallest))), 8) if smallest > 0 else 1
+
+
+def explanation(estimate: Estimate) -> str:
+    """Return the lines under a table: which estimator, why, and what to keep in mind."""
+    lines = [f"\nEstimator: {estimate.method}, because {estimate.why}."]
+    lines += [f"Note: {note}." for note in estimate.notes]
+    return "\n".join(lines)
 
 
 def width(text: str) -> int:
