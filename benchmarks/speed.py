@@ -20,10 +20,10 @@ from typing import Any
 for _name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[_name] = "1"
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import murmurs as mm  # noqa: E402
-from murmurs.mechanism import Mechanism  # noqa: E402
+import murmurs as mm
+from murmurs.mechanism import Mechanism
 
 
 def best_seconds(work: Callable[[], object], repeat: int) -> float:

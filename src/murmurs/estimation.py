@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +17,11 @@ from murmurs.checks import Floats, real
 from murmurs.comparison import Control, Detection, Difference, Target, detect
 from murmurs.counts import Counts
 from murmurs.intervals import Scale, limits
+from murmurs.plotting import plot_shares
+from murmurs.rendering import shares_html, shares_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +115,20 @@ class Estimate:
             return Scale(constant, slope + 1 / self.n, 1 / self.n)
         raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
 
-    def to_document(self, level: float = 0.95) -> dict[str, Any]:
+    def columns(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:
+        """Return the columns of the table: answer, share, low, high, standard_error."""
+        both = self.interval(level, target)
+        return {
+            "answer": list(self.labels) or [str(j) for j in range(len(self.shares))],
+            "share": self.shares,
+            "low": both[:, 0].copy(),
+            "high": both[:, 1].copy(),
+            "standard_error": self.standard_errors(target),
+        }
+
+    def to_document(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:
         """Return the estimate as plain values for JSON."""
-        both = self.interval(level)
+        columns = self.columns(level, target)
         return {
             "n": self.n,
             "method": self.method,
@@ -117,21 +137,82 @@ class Estimate:
             "converged": self.converged,
             "gap": self.gap if math.isfinite(self.gap) else None,
             "level": level,
+            "target": target,
             "labels": list(self.labels),
             "shares": self.shares.tolist(),
-            "low": both[:, 0].tolist(),
-            "high": both[:, 1].tolist(),
-            "standard_errors": self.standard_errors().tolist(),
+            "low": columns["low"].tolist(),
+            "high": columns["high"].tolist(),
+            "standard_errors": columns["standard_error"].tolist(),
         }
 
-    def columns(self, level: float = 0.95) -> dict[str, Any]:
-        """Return the columns of the table: answer, share, low, high, standard_error."""
-        both = self.interval(level)
-        names = list(self.labels) or [str(j) for j in range(len(self.shares))]
-        return {
-            "answer": names,
-            "share": self.shares,
-            "low": both[:, 0].copy(),
-            "high": both[:, 1].copy(),
-            "standard_error": self.standard_errors(),
-        }
+    def to_json(self, level: float = 0.95, target: Target = "respondents") -> str:
+        """Return the estimate as a JSON document."""
+        return json.dumps(self.to_document(level, target), ensure_ascii=False)
+
+    def to_csv(self, level: float = 0.95, target: Target = "respondents") -> str:
+        """Return the table as CSV, with a header."""
+        columns = self.columns(level, target)
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        rows = zip(
+            *(c if isinstance(c, list) else c.tolist() for c in columns.values()), strict=True
+        )
+        writer.writerows(rows)
+        return out.getvalue()
+
+    def to_arrow(self, level: float = 0.95, target: Target = "respondents") -> Any:
+        """Return the table as a pyarrow.Table; numbers are not copied again."""
+        return _needed("pyarrow", "frames").table(self.columns(level, target))
+
+    def to_pandas(self, level: float = 0.95, target: Target = "respondents") -> Any:
+        """Return the table as a pandas.DataFrame."""
+        return _needed("pandas", "pandas").DataFrame(self.columns(level, target))
+
+    def to_polars(self, level: float = 0.95, target: Target = "respondents") -> Any:
+        """Return the table as a polars.DataFrame."""
+        return _needed("polars", "polars").DataFrame(self.columns(level, target))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the table to any library that takes Arrow's streams: polars.DataFrame(estimate)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def plot(self, axes: Axes | None = None, level: float = 0.95) -> Axes:
+        """Draw the shares with their intervals; return matplotlib's axes."""
+        title = f"{self.n:,} reports, {self.method}"
+        return plot_shares(self.columns(level), f"{100 * level:g} % intervals", title, axes)
+
+    def table(
+        self,
+        truth: Floats | None = None,
+        *,
+        level: float = 0.95,
+        target: Target = "respondents",
+        limit: int = 40,
+    ) -> str:
+        """Return the table for the terminal; the truth beside, if known."""
+        heading = f"{100 * level:g} % interval"
+        return shares_table(self.columns(level, target), heading, truth, limit)
+
+    @property
+    def explanation(self) -> str:
+        """Which estimator made this and why, and what to keep in mind."""
+        lines = [f"Estimator: {self.method}, because {self.why}."]
+        lines += [f"Note: {note}." for note in self.notes]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return f"{self.table()}\n\n{self.explanation}"
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.n:,} reports. {self.explanation}"
+        return shares_html(self.columns(), "95 % interval", caption)
+
+
+def _needed(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ImportError(
+            f"this needs {module}: install it with pip install 'murmurs[{extra}]' or {module}"
+        ) from None

@@ -7,7 +7,7 @@ import numpy as np
 
 from murmurs import Secure, Survey, estimate
 from murmurs.cli.output import as_json, print_json
-from murmurs.present.text import estimate_table, explanation, table
+from murmurs.rendering import table
 
 SURVEY = """
 name = "morning"
@@ -54,5 +54,5 @@ def command(people: int, as_json: bool) -> None:
     ]
     click.echo(table(["true answer", "report that leaves the device"], rows, left=2))
     click.echo(f"\nTogether, {counts.n} reports say:\n")
-    click.echo(estimate_table(result, truth))
-    click.echo(explanation(result))
+    click.echo(result.table(truth))
+    click.echo(f"\n{result.explanation}")

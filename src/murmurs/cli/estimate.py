@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from murmurs import estimators
-from murmurs.cli.output import as_json, existing_file, print_json
+from murmurs.cli.output import as_json, existing_file, new_file, print_json
+from murmurs.comparison import Target
+from murmurs.estimation import Estimate
 from murmurs.files import read_counts
-from murmurs.present.text import estimate_table, explanation
 
 
 @click.command("estimate")
@@ -17,8 +18,26 @@ from murmurs.present.text import estimate_table, explanation
 @click.option(
     "--method", type=click.Choice(sorted(estimators.BY_NAME)), help="The default is chosen for you."
 )
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--target",
+    type=click.Choice(["respondents", "population"]),
+    default="respondents",
+    show_default=True,
+    help="Whose shares: theirs who answered, or the population's they are a sample of.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--plot", type=new_file, help="Draw the shares into a file (.png, .svg, .pdf).")
 @as_json
-def command(counts: Path, method: str | None, as_json: bool) -> None:
+def command(
+    counts: Path,
+    method: str | None,
+    level: float,
+    target: Target,
+    as_csv: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
     """Estimate the shares of the answers from a file of COUNTS.
 
     \b
@@ -28,9 +47,23 @@ def command(counts: Path, method: str | None, as_json: bool) -> None:
     question, counted = read_counts(counts)
     estimator = estimators.estimate if method is None else estimators.BY_NAME[method]
     estimate = estimator(counted).with_labels(question.labels)
+    if plot is not None:
+        save_plot(estimate, plot, level)
     if as_json:
-        print_json({"question": question.name, **estimate.to_document()})
+        print_json({"question": question.name, **estimate.to_document(level, target)})
+        return
+    if as_csv:
+        click.echo(estimate.to_csv(level, target), nl=False)
         return
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
-    click.echo(estimate_table(estimate))
-    click.echo(explanation(estimate))
+    click.echo(estimate.table(level=level, target=target))
+    click.echo(f"\n{estimate.explanation}")
+
+
+def save_plot(estimate: Estimate, path: Path, level: float) -> None:
+    """Draw the estimate into a file, without a screen."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 0.9 + 0.32 * min(len(estimate.shares), 30)), layout="constrained")
+    estimate.plot(figure.add_subplot(), level)
+    figure.savefig(path, dpi=150)

@@ -8,7 +8,7 @@ import click
 
 from murmurs.cli.output import as_json, print_json
 from murmurs.mechanisms import BY_NAME
-from murmurs.present.text import table
+from murmurs.rendering import table
 
 
 @click.command("mechanisms")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from murmurs.cli.output import as_json, existing_file, new_file, print_json, read_survey
-from murmurs.present.text import table
+from murmurs.rendering import table
 
 
 @click.command("publish")

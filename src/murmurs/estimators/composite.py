@@ -9,7 +9,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 
 
-def composite(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the shares that maximise the product of the cells' binomial likelihoods.
 
     For unary encodings this is proposition 7 of Kairouz et al. (2016), who call it the maximum

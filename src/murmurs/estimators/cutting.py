@@ -10,7 +10,7 @@ from murmurs.estimators.unbiased import invert
 from murmurs.special import normal_quantile
 
 
-def normalized(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def normalized(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the unbiased shares, negative ones cut at 0, scaled to sum 1 ("InvN", "Norm-Mul").
 
     Wins on flat laws, since it cuts least; loses badly on sparse ones, where the positive halves of
@@ -22,7 +22,7 @@ def normalized(counts: Counts, *, why: str = "asked for by name") -> Estimate:
     return Estimate(counts, shares, "normalized", why)
 
 
-def clipped(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def clipped(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the unbiased shares with negative ones cut at 0; their sum is above 1 ("Base-Pos").
 
     It is the decoder of Basic RAPPOR in several papers; here to compare with them.
@@ -30,7 +30,7 @@ def clipped(counts: Counts, *, why: str = "asked for by name") -> Estimate:
     return Estimate(counts, np.maximum(invert(counts), 0), "clipped", why)
 
 
-def base_cut(counts: Counts, *, level: float = 0.05, why: str = "asked for by name") -> Estimate:
+def base_cut(counts: Counts, *, level: float = 0.05, why: str = "it was asked for by name") -> Estimate:
     """Return the unbiased shares that stand out of the noise, and 0 for all others ("Base-Cut").
 
     A share stands out if noise alone exceeds it with probability level / k (Bonferroni). Wins on
@@ -43,7 +43,7 @@ def base_cut(counts: Counts, *, level: float = 0.05, why: str = "asked for by na
     return Estimate(counts, np.where(shares >= threshold, shares, 0.0), "base_cut", why)
 
 
-def norm_cut(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def norm_cut(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the largest unbiased shares while their sum is below 1, and 0 for others ("Norm-Cut").
 
     Large shares stay unbiased; the last one kept is lowered to make the sum 1. Wang et al. (2020).

@@ -95,7 +95,7 @@ def em(
     tolerance: float = 0.01,
     most: int = 20_000,
     progress: Progress | None = None,
-    why: str = "asked for by name",
+    why: str = "it was asked for by name",
 ) -> Estimate:
     """Return the shares with the largest likelihood, by accelerated EM ("IBU" when plain).
 

@@ -34,7 +34,7 @@ def likelihood(
     *,
     tolerance: float = 1e-3,
     progress: Progress | None = None,
-    why: str = "asked for by name",
+    why: str = "it was asked for by name",
 ) -> Estimate:
     """Return the maximum likelihood estimate.
 

@@ -20,7 +20,7 @@ def regression(
     constrained: bool = True,
     tolerance: float = 1e-9,
     most: int = 20_000,
-    why: str = "asked for by name",
+    why: str = "it was asked for by name",
 ) -> Estimate:
     """Return the shares whose expected cells are nearest to the counted ones, in weighted squares.
 

@@ -40,7 +40,7 @@ def report_likelihood(
     tolerance: float = 0.1,
     most: int = 2000,
     progress: Progress | None = None,
-    why: str = "asked for by name",
+    why: str = "it was asked for by name",
 ) -> Estimate:
     """Return the maximum likelihood estimate from the reports themselves.
 

@@ -22,7 +22,7 @@ def project(values: Floats) -> Floats:
     return np.asarray(np.maximum(values - level[kept], 0))
 
 
-def simplex(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def simplex(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the Euclidean projection of the unbiased shares on the simplex ("InvP", "Norm-Sub").
 
     Wins on sparse and strongly skewed laws, where it sets what is only noise to zero; loses on

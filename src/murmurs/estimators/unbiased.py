@@ -14,7 +14,7 @@ def invert(counts: Counts) -> Floats:
     return counts.channel.invert(counts.cells, counts.n)
 
 
-def unbiased(counts: Counts, *, why: str = "asked for by name") -> Estimate:
+def unbiased(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the channel's linear inverse applied to the counts ("Inv" in the literature).
 
     Use it for further arithmetic: sums, differences and averages of it stay unbiased. Single shares

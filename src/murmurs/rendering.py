@@ -1,13 +1,14 @@
-"""Tables and bars for the terminal."""
+"""Tables and bars for the terminal and for notebooks."""
 
 from __future__ import annotations
 
+import html
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from murmurs.checks import Floats
-from murmurs.estimation import Estimate
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -53,16 +54,21 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{text.removeprefix('-') if float(text) == 0 else text} %"
 
 
-def estimate_table(
-    estimate: Estimate, truth: Floats | None = None, *, level: float = 0.95, limit: int = 40
+def shares_table(
+    columns: Mapping[str, Any],
+    heading: str,
+    truth: Floats | None = None,
+    limit: int = 40,
 ) -> str:
-    """Return shares with bars and intervals, the largest first; the truth beside, if known."""
-    columns = estimate.columns(level)
+    """Return shares with bars and intervals, the largest first; the truth beside, if known.
+
+    ``columns`` are answer, share, low, high and standard_error; ``heading`` names the interval.
+    """
     shares, low, high = columns["share"], columns["low"], columns["high"]
-    digits = shown_digits(estimate)
+    digits = shown_digits(columns["standard_error"])
     largest = max(float(shares.max()), 1e-12)
     order = (-shares).argsort(kind="stable")
-    header = ["answer", "estimate", f"{100 * level:g} % interval", ""]
+    header = ["answer", "estimate", heading, ""]
     rows = [
         [
             columns["answer"][j],
@@ -82,17 +88,46 @@ def estimate_table(
     return text
 
 
-def shown_digits(estimate: Estimate) -> int:
-    """Return how many decimals of a percentage are worth showing: to the size of the errors."""
-    smallest = 100 * float(estimate.standard_errors().min())
+def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: int = 40) -> str:
+    """Return the same as an HTML table, its bars with the interval drawn over them."""
+    shares, low, high = columns["share"], columns["low"], columns["high"]
+    digits = shown_digits(columns["standard_error"])
+    full = max(float(high.max()), 1e-12)
+    order = (-shares).argsort(kind="stable")
+    lines = []
+    for j in order[:limit]:
+        share, below, above = (max(float(x[j]), 0.0) / full for x in (shares, low, high))
+        drawing = (
+            '<svg width="200" height="14" viewBox="0 0 200 14" role="img">'
+            f'<rect x="0" y="3" width="{200 * share:.1f}" height="8" fill="#4477aa"/>'
+            f'<line x1="{200 * below:.1f}" x2="{200 * above:.1f}" y1="7" y2="7" '
+            'stroke="#222" stroke-width="1.5"/></svg>'
+        )
+        cells = [
+            percent(float(shares[j]), digits),
+            f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
+        ]
+        numbers = "".join(f'<td style="text-align:right">{cell}</td>' for cell in cells)
+        answer = html.escape(str(columns["answer"][j]))
+        left = f'<td style="text-align:left">{answer}</td>'
+        lines.append(f'<tr>{left}{numbers}<td style="text-align:left">{drawing}</td></tr>')
+    if len(order) > limit:
+        lines.append(f'<tr><td colspan="4">… and {len(order) - limit} more</td></tr>')
+    head = "".join(f"<th>{x}</th>" for x in ("answer", "estimate", heading, ""))
+    return (
+        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def shown_digits(standard_errors: Floats) -> int:
+    """Return how many decimals of a percentage are worth showing: to the size of the errors.
+
+    >>> shown_digits(np.array([0.02])), shown_digits(np.array([0.00003]))
+    (1, 3)
+    """
+    smallest = 100 * float(standard_errors.min())
     return min(max(1, -math.floor(math.log10(smallest))), 8) if smallest > 0 else 1
-
-
-def explanation(estimate: Estimate) -> str:
-    """Return the lines under a table: which estimator, why, and what to keep in mind."""
-    lines = [f"\nEstimator: {estimate.method}, because {estimate.why}."]
-    lines += [f"Note: {note}." for note in estimate.notes]
-    return "\n".join(lines)
 
 
 def width(text: str) -> int:

@@ -1,0 +1,320 @@
+"""How near the default estimator comes to the truth, beside the papers' estimators.
+
+``python benchmarks/accuracy.py`` runs the grid (k, n, epsilon, five laws) for four mechanisms, at
+least 20 repetitions a cell, and laws and real histograms that the default was not tuned on; it
+writes docs/results/accuracy.json, accuracy.md and accuracy.png. Errors are against the shares of
+the people who answered. The oracle of a cell is the best of InvN, InvP and MLE there, known only
+afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import math
+import multiprocessing
+import os
+import sys
+import time
+import warnings
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+
+import murmurs as mm
+from murmurs import estimators
+
+Floats = NDArray[np.float64]
+MECHANISMS = {"KRR": mm.KRR, "OUE": mm.OUE, "Subset": mm.Subset, "Hadamard": mm.Hadamard}
+METHODS = ("InvN", "InvP", "MLE", "default")
+FLOOR = 1e-6
+"""Added to errors before ratios are taken, so that two perfect answers compare as equal."""
+
+
+def geometric(k: int, mean: float) -> Floats:
+    """Return the geometric law, cut off at k."""
+    law = (mean / (1 + mean)) ** np.arange(k)
+    return np.asarray(law / law.sum())
+
+
+def zipf(k: int, s: float) -> Floats:
+    """Return shares proportional to 1 / rank^s."""
+    law = np.arange(1.0, k + 1) ** -s
+    return np.asarray(law / law.sum())
+
+
+def law_of(name: str, k: int, rng: np.random.Generator) -> Floats:
+    """Return the population's law by name."""
+    if name == "geometric":
+        return geometric(k, k / 5)
+    if name.startswith("zipf"):
+        return rng.permutation(zipf(k, float(name.removeprefix("zipf"))))
+    if name == "dirichlet":
+        return rng.dirichlet(np.ones(k))
+    if name == "uniform":
+        return np.full(k, 1 / k)
+    if name == "point":
+        return np.asarray(np.eye(k)[0], np.float64)
+    if name == "two levels":
+        few = max(1, k // 10)
+        return rng.permutation(np.r_[np.full(few, 0.9 / few), np.full(k - few, 0.1 / (k - few))])
+    if name == "binomial":
+        j = np.arange(k)
+        logs = [math.lgamma(k) - math.lgamma(i + 1) - math.lgamma(k - i) for i in range(k)]
+        law = np.exp(np.array(logs) + j * math.log(0.3) + (k - 1 - j) * math.log(0.7))
+        return np.asarray(law / law.sum())
+    if name == "narrow geometric":
+        return geometric(k, max(k / 20, 0.5))
+    raise ValueError(name)
+
+
+TUNED = ("geometric", "zipf0.01", "zipf1.3", "zipf2.5", "dirichlet")
+UNSEEN = ("uniform", "point", "two levels", "binomial", "zipf1", "zipf2", "narrow geometric")
+
+
+def most_likely(counts: mm.Counts) -> Floats:
+    """Return MLE: closed form for KRR, the papers' product of cells for OUE and Subset, else EM."""
+    if isinstance(counts.mechanism, mm.OUE | mm.Subset):
+        return estimators.composite(counts).shares
+    return estimators.likelihood(counts, tolerance=0.5).shares
+
+
+def errors(mechanism: Any, people: NDArray[np.int64], rng: np.random.Generator) -> Floats:
+    """Return l1 and squared l2 errors of the four methods in one simulated collection."""
+    counts = mechanism.simulate(people, rng)
+    truth = people / people.sum()
+    found = [
+        estimators.normalized(counts).shares,
+        estimators.simplex(counts).shares,
+        most_likely(counts),
+        mm.estimate(counts).shares,
+    ]
+    return np.array([[np.abs(x - truth).sum(), ((x - truth) ** 2).sum()] for x in found])
+
+
+def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell of the grid with the mean errors of the methods."""
+    warnings.simplefilter("ignore", estimators.NoiseDominates)
+    seed = zlib.crc32(json.dumps(cell, sort_keys=True).encode())
+    rng = np.random.default_rng(seed)
+    mechanism = MECHANISMS[cell["mechanism"]](k=cell["k"], epsilon=cell["epsilon"])
+    start = time.perf_counter()
+    total = np.zeros((len(METHODS), 2))
+    for _ in range(cell["repeat"]):
+        if "histogram" in cell:
+            people = np.array(cell["histogram"])
+        else:
+            people = rng.multinomial(cell["n"], law_of(cell["law"], cell["k"], rng))
+        total += errors(mechanism, people, rng)
+    mean = total / cell["repeat"]
+    kept = {name: value for name, value in cell.items() if name != "histogram"}
+    return {
+        **kept,
+        "l1": dict(zip(METHODS, mean[:, 0].tolist(), strict=True)),
+        "l2": dict(zip(METHODS, mean[:, 1].tolist(), strict=True)),
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def grid(
+    laws: Iterable[str], repeat: int, ks: Iterable[int], ns: Iterable[int]
+) -> list[dict[str, Any]]:
+    """Return the cells of a grid."""
+    return [
+        {"mechanism": m, "k": k, "n": n, "epsilon": e, "law": law, "repeat": repeat}
+        for k in ks
+        for m in MECHANISMS
+        for n in ns
+        for e in (0.5, 1.0, 2.0, 4.0)
+        for law in laws
+    ]
+
+
+def real_cells(folder: Path, repeat: int) -> list[dict[str, Any]]:
+    """Return cells of real histograms: CSV files whose last column is a count, k up to 5000."""
+    cells = []
+    for path in sorted(folder.glob("*.csv*")):
+        if "_x_" in path.name or path.name.startswith("adult.csv"):
+            continue
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        rows = list(csv.reader(text.splitlines()))
+        try:
+            histogram = [int(float(row[-1])) for row in rows[1:] if row]
+        except ValueError:
+            continue
+        if not 2 <= len(histogram) <= 5000 or sum(histogram) < 100:
+            continue
+        cells += [
+            {
+                "mechanism": m,
+                "k": len(histogram),
+                "n": sum(histogram),
+                "epsilon": e,
+                "law": path.name.split(".")[0],
+                "repeat": repeat,
+                "histogram": histogram,
+            }
+            for m in MECHANISMS
+            for e in (0.5, 1.0, 2.0, 4.0)
+        ]
+    return cells
+
+
+def ratio_to_oracle(row: dict[str, Any]) -> float:
+    """Return the default's l1 error in a cell over that of the best of the others."""
+    oracle = min(row["l1"][method] for method in METHODS[:3])
+    return float((row["l1"]["default"] + FLOOR) / (oracle + FLOOR))
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the figures that the bars are about."""
+    l1 = np.array([[row["l1"][m] for m in METHODS] for row in rows]) + FLOOR
+    l2 = np.array([[row["l2"][m] for m in METHODS] for row in rows]) + FLOOR**2
+    oracle = l1[:, :3].min(axis=1)
+    ratio = l1[:, 3] / oracle
+    return {
+        "cells": len(rows),
+        "l1 / MLE": float(np.exp(np.log(l1[:, 3] / l1[:, 2]).mean())),
+        "l1 / oracle": float(np.exp(np.log(ratio).mean())),
+        "within 1.05": float((ratio <= 1.05).mean()),
+        "worst": float(ratio.max()),
+        "l2 / MLE": float(np.exp(np.log(l2[:, 3] / l2[:, 2]).mean())),
+    }
+
+
+BARS = {"l1 / MLE": 0.65, "l1 / oracle": 0.75, "within 1.05": 0.95, "worst": 1.15, "l2 / MLE": 0.25}
+
+
+def table(title: str, groups: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return a Markdown table with a row for each group."""
+    names = ["cells", *BARS]
+    lines = [f"| {title} | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    for name, rows in groups.items():
+        figures = summary(rows)
+        shown = [f"{figures['cells']:.0f}"] + [f"{figures[x]:.3f}" for x in BARS]
+        lines.append(f"| {name} | " + " | ".join(shown) + " |")
+    return lines
+
+
+def by(rows: list[dict[str, Any]], key: str) -> dict[str, list[dict[str, Any]]]:
+    """Return rows in groups of one key."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(
+            f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]), []
+        ).append(row)
+    return groups
+
+
+def page(parts: dict[str, list[dict[str, Any]]]) -> str:
+    """Return docs/results/accuracy.md."""
+    bars = ", ".join(
+        f"{name} {'at least' if name == 'within 1.05' else 'at most'} {value}"
+        for name, value in BARS.items()
+    )
+    lines = [
+        "# Accuracy",
+        "",
+        "Written by `benchmarks/accuracy.py`. Mean errors over the repetitions of a cell, against "
+        "the shares of the people who answered. *l1 / MLE*: the default's l1 error over that of "
+        "maximum likelihood (KRR: the closed form; OUE and Subset: the product of cells that the "
+        "papers call so; Hadamard: EM), geometric mean over cells. *l1 / oracle*: over the best of "
+        "InvN, InvP and MLE in each cell, which nobody knows beforehand. *within 1.05*: part of "
+        "the cells in which the default is at most 1.05 times the oracle; *worst*: the largest "
+        f"ratio. *l2 / MLE*: squared l2 errors. The bars: {bars}.",
+        "",
+        "![errors of the default relative to the oracle](accuracy.png)",
+    ]
+    for name, rows in parts.items():
+        lines += ["", f"## {name}", ""]
+        lines += table("mechanism", {**by(rows, "mechanism"), "all": rows})
+        lines += ["", *table("law" if "Real" not in name else "file", by(rows, "law"))]
+        if "Real" not in name:
+            lines += ["", *table("k", by(rows, "k"))]
+        worst = sorted(rows, key=ratio_to_oracle, reverse=True)
+        lines += [
+            "",
+            "Worst cells:",
+            "",
+            "| mechanism | k | n | epsilon | law | ratio | default | oracle |",
+            "|---|---:|---:|---:|---|---:|---:|---:|",
+        ]
+        for row in worst[:6]:
+            oracle = min(row["l1"][m] for m in METHODS[:3])
+            mine = row["l1"]["default"]
+            where = f"{row['mechanism']} | {row['k']} | {row['n']} | {row['epsilon']:g}"
+            figures = f"{ratio_to_oracle(row):.3f} | {mine:.4f} | {oracle:.4f}"
+            lines.append(f"| {where} | {row['law']} | {figures} |")
+    return "\n".join(lines) + "\n"
+
+
+def picture(parts: dict[str, list[dict[str, Any]]], path: Path) -> None:
+    """Draw the ratio to the oracle of every cell, by mechanism."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    axes = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
+    for ax, (name, rows) in zip(axes, parts.items(), strict=True):
+        for i, (mechanism, group) in enumerate(by(rows, "mechanism").items()):
+            ratio = [ratio_to_oracle(row) for row in group]
+            spread = np.random.default_rng(0).uniform(-0.3, 0.3, len(ratio))
+            ax.plot(i + spread, ratio, ".", markersize=3, alpha=0.5)
+            ax.text(i, 1.55, mechanism, ha="center", fontsize=8)
+        ax.axhline(1, color="#222", linewidth=0.8)
+        ax.set_xticks([])
+        ax.set_ylim(0.02, 1.7)
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("l1 error of the default / oracle")
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Run the grids and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--largest-k", type=int, default=5000)
+    parser.add_argument("--real", type=Path, help="a folder of real histograms in CSV files")
+    parser.add_argument("--output", type=Path, default=Path("docs/results"))
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    ks = [k for k in (10, 50, 500, 5000) if k <= options.largest_k]
+    ns = (10**3, 10**4, 10**5, 10**6)
+    cells = {
+        "The grid": grid(TUNED, options.repeat, ks, ns),
+        "Laws it was not tuned on": grid(
+            UNSEEN,
+            options.repeat,
+            [k for k in (16, 128, 1024) if k <= options.largest_k],
+            (10**3, 10**5),
+        ),
+    }
+    if options.real:
+        cells["Real histograms"] = real_cells(options.real, options.repeat)
+    parts: dict[str, list[dict[str, Any]]] = {}
+    with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
+        for name, wanted in cells.items():
+            rows = []
+            for row in pool.imap(run_cell, wanted, chunksize=4):
+                rows.append(row)
+                print(f"\r{name}: {len(rows)} of {len(wanted)} cells", end="", file=sys.stderr)
+            print(file=sys.stderr)
+            parts[name] = rows
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "accuracy.json").write_text(json.dumps(parts, indent=0))
+    (options.output / "accuracy.md").write_text(page(parts))
+    picture(parts, options.output / "accuracy.png")
+    print(page(parts))
+
+
+if __name__ == "__main__":
+    main()
