@@ -1,6 +1,6 @@
 """How near the default estimator comes to the truth, beside the papers' estimators.
 
-``python benchmarks/accuracy.py`` runs the grid (k, n, epsilon, five laws) for four mechanisms, at
+``python -m benchmarks.accuracy`` runs the grid (k, n, epsilon, five laws) for four mechanisms, at
 least 20 repetitions a cell, and laws and real histograms that the default was not tuned on; it
 writes docs/results/accuracy.json, accuracy.md and accuracy.png. Errors are against the shares of
 the people who answered. The oracle of a cell is the best of InvN, InvP and MLE there, known only
@@ -65,7 +65,8 @@ def law_of(name: str, k: int, rng: np.random.Generator) -> Floats:
         return np.asarray(np.eye(k)[0], np.float64)
     if name == "two levels":
         few = max(1, k // 10)
-        return rng.permutation(np.r_[np.full(few, 0.9 / few), np.full(k - few, 0.1 / (k - few))])
+        shares = [np.full(few, 0.9 / few), np.full(k - few, 0.1 / (k - few))]
+        return np.asarray(rng.permutation(np.concatenate(shares)), np.float64)
     if name == "binomial":
         j = np.arange(k)
         logs = [math.lgamma(k) - math.lgamma(i + 1) - math.lgamma(k - i) for i in range(k)]
@@ -224,7 +225,7 @@ def page(parts: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# Accuracy",
         "",
-        "Written by `benchmarks/accuracy.py`. Mean errors over the repetitions of a cell, against "
+        "Written by `benchmarks.accuracy`. Mean errors over the repetitions of a cell, against "
         "the shares of the people who answered. *l1 / MLE*: the default's l1 error over that of "
         "maximum likelihood (KRR: the closed form; OUE and Subset: the product of cells that the "
         "papers call so; Hadamard: EM), geometric mean over cells. *l1 / oracle*: over the best of "

@@ -12,6 +12,7 @@ import math
 import os
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -327,6 +328,52 @@ def test_support_totals_of_more_keys_than_a_tile_agree() -> None:
     own, low, width = (words32(rng, 600) for _ in range(3))
     one, other = (form.support_totals(own, low, width, 5000) for form in (plain, compiled))
     assert np.array_equal(one, other)
+
+
+@patient
+@given(seeds, st.integers(1, 6), st.integers(2, 40), st.integers(1, 60), st.integers(0, 2**32 - 1))
+def test_sketch_totals_are_those_of_xxhash(
+    seed: int, rows: int, width: int, k: int, salt: int
+) -> None:
+    """Whole numbers, so that sums are exact in any order."""
+    table = np.random.default_rng(seed).integers(-1000, 1000, (rows, width)).astype(float)
+    wanted = [
+        sum(
+            table[
+                row,
+                xxhash.xxh32_intdigest(key.to_bytes(8, "little"), (salt + row) % 2**32) * width
+                >> 32,
+            ]
+            for row in range(rows)
+        )
+        for key in range(k)
+    ]
+    for form in (plain, compiled):
+        assert form.sketch_totals(table, salt, k).tolist() == wanted
+
+
+@patient
+@given(seeds, st.integers(0, 200), st.integers(1, 5), st.floats(0.01, 1000.0))
+def test_support_likelihoods_are_those_of_brute_force(
+    seed: int, n: int, size: int, excess: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 256, (n, size), dtype=np.uint8)
+    shares = rng.dirichlet(np.ones(8 * size))
+    flags = np.unpackbits(rows, axis=1, bitorder="little")
+    likelihood = 1 + excess * (flags @ shares)
+    for form in (plain, compiled):
+        total, by_bit, height = form.support_likelihood(rows, shares, excess)
+        assert total == pytest.approx((1 / likelihood).sum(), rel=1e-12)
+        np.testing.assert_allclose(by_bit, (1 / likelihood) @ flags, rtol=1e-12, atol=1e-15)
+        assert height == pytest.approx(np.log(likelihood).sum(), rel=1e-12)
+
+
+def test_every_kernel_is_compared_in_this_file() -> None:
+    offered = {name for name in vars(Kernels) if not name.startswith("_")}
+    here = Path(__file__).read_text(encoding="utf-8")
+    assert offered == {name for name in offered if f"form.{name}(" in here}
+    assert {"bits", "below", "subsets"} < offered
 
 
 # Bulk

@@ -1,8 +1,9 @@
-"""The command line: every example of the help runs, every error is one sentence and writes nothing."""
+"""The command line: every example of the help runs; an error is one sentence, nothing written."""
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -106,9 +107,8 @@ def test_the_help_shows_the_example_on_a_line_of_its_own(name: str) -> None:
 
 
 def test_the_help_lists_the_commands_in_the_order_of_the_path_of_the_data() -> None:
-    shown = good("-h").partition("Commands:")[2].split()
-    assert [word for word in shown if word in Commands.NAMES][0] == "demo"
-    assert [name for name in Commands.NAMES if name not in shown] == []
+    lines = good("-h").partition("Commands:")[2].splitlines()
+    assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == Commands.NAMES
 
 
 def test_from_a_survey_to_an_estimate(desk: Path) -> None:
@@ -232,7 +232,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     (
         "encode both.toml answers.txt -o x",
         None,
-        "has several questions: add --question, one of dri",
+        "has several questions: add --question, one of dr",
     ),
     ("encode coffee.json answers.txt -o x --seed -1", None, "-1 is not in the range x>=0."),
     ("encode reports.bin answers.txt -o x", None, "this is not a survey: "),

@@ -14,6 +14,7 @@ from murmurs import KRR, OUE, CountMeanSketch, Counts, Hadamard, HadamardSketch
 RR = KRR(k=3, epsilon=1.0)
 UNARY = OUE(k=3, epsilon=1.0)
 BLOCKS = Hadamard(k=5, epsilon=1.0, blocks=2)
+ROWS = CountMeanSketch(k=3, epsilon=1.0, rows=2, width=2)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +27,11 @@ BLOCKS = Hadamard(k=5, epsilon=1.0, blocks=2)
         (RR, 3, [1, 1], "cells of KRR(k=3, epsilon=1.0) have shape (3,), not (2,)"),
         (RR, 3, [[1, 1, 1]], "cells of KRR(k=3, epsilon=1.0) have shape (3,), not (1, 3)"),
         (BLOCKS, 0, [0] * 8, "have shape (2, 4), not (8,)"),
-        (RR, 3, [1, 1, 0], "cells add up to 2, but each of 3 reports of KRR(k=3, epsilon=1.0)"),
-        (RR, 3, [3, 1, 0], "cells add up to 4, but each of 3 reports of KRR(k=3, epsilon=1.0)"),
-        (BLOCKS, 3, [[1, 0, 0, 0], [0, 1, 0, 0]], "cells add up to 2, but each of 3 reports of"),
+        (RR, 3, [1, 1, 0], "cells add up to 2, but each of 3 reports counts in exactly one of KRR"),
+        (RR, 3, [3, 1, 0], "cells add up to 4, but each of 3 reports counts in exactly one of KRR"),
+        (BLOCKS, 3, [[1, 0, 0, 0], [0, 1, 0, 0]], "cells add up to 2, but each of 3 reports"),
+        (ROWS, 3, [[1, 0, 0], [1, 0, 0]], "rows add up to 2 reports, but there are 3 reports"),
+        (ROWS, 3, [[1, 0, 2], [2, 0, 0]], "bit 1 of row 0 is set 2 times in 1 reports"),
         (RR, -1, [0, 0, 0], "n must be from 0 to 4611686018427387904, not -1"),
         (RR, 2**63, [0, 0, 0], "n must be from 0 to 4611686018427387904, not 9223372036854775808"),
         (RR, 3, np.array([2**64 - 1, 0, 0], np.uint64), "cell 0 is 18446744073709551615, outside"),

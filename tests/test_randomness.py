@@ -6,6 +6,7 @@ import contextlib
 import copy
 import multiprocessing
 import os
+import signal
 import threading
 import time
 import weakref
@@ -162,6 +163,7 @@ def bytes_of_forked_child(secure: Secure, size: int) -> bytes:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:  # pragma: no cover - it runs in the child
+        signal.alarm(10)  # a child that waits for a lost lock is ended, and sends nothing
         os.write(writer, secure.take(size))
         os._exit(0)
     os.close(writer)
@@ -212,6 +214,7 @@ def test_a_fork_while_another_thread_draws_leaves_the_child_able_to_draw() -> No
 
 
 def send_bytes(pipe: Connection, secure: Secure) -> None:
+    signal.alarm(10)
     pipe.send_bytes(secure.take(1024))
     pipe.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, cast
 
@@ -40,6 +41,8 @@ def real(value: object, name: str, low: float, high: float) -> float:
         number = float(cast(Any, value))
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}") from None
+    except OverflowError:
+        number = math.inf
     if not low <= number <= high:  # NaN fails this too
         raise ValueError(f"{name} must be from {low:g} to {high:g}, not {number:g}")
     return number

@@ -78,6 +78,15 @@ class Secure(FromBytes):
         self._buffer = b""
         self._used = 0
 
+    def __copy__(self) -> Secure:
+        return Secure()  # a copy of the buffer would hand out the same bytes again
+
+    def __deepcopy__(self, memo: object) -> Secure:
+        return Secure()
+
+    def __reduce__(self) -> tuple[type[Secure], tuple[()]]:
+        return Secure, ()
+
     def take(self, size: int) -> bytes:
         """Return the next ``size`` bytes of system entropy; no byte is given out twice."""
         with self._lock:

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -144,9 +145,12 @@ class Survey:
     def _from_document(cls, text: str | bytes, decode: Callable[[str | bytes], Any]) -> Survey:
         try:
             document = decode(text)
-            _refuse_newer(document)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ValueError(f"this is not a survey: {error}") from None
+        _check_format(document)
+        try:
             file = msgspec.convert(document, _SurveyFile)
-        except msgspec.DecodeError as error:
+        except msgspec.ValidationError as error:
             raise ValueError(f"this is not a survey: {error}") from None
         questions = tuple(question.settled() for question in file.questions)
         return cls(file.name, questions, file.version)
@@ -178,13 +182,17 @@ class Survey:
         return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()[:16]
 
 
-def _refuse_newer(document: Any) -> None:
+def _check_format(document: Any) -> None:
     """Say so when a later release wrote the document, before its contents puzzle anyone."""
     written = document.get("murmurs", FORMAT) if isinstance(document, dict) else FORMAT
     if isinstance(written, int) and written > FORMAT:
         raise ValueError(
             f"survey {document.get('name')!r} has format {written}, this release reads up to "
             f"{FORMAT}: upgrade murmurs"
+        )
+    if isinstance(written, int) and written < 1:
+        raise ValueError(
+            f"survey {document.get('name')!r} has format {written}; formats start at 1"
         )
 
 
@@ -207,8 +215,10 @@ def canonical(value: Any) -> str:
 def _ecmascript_number(value: float) -> str:
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be written in JSON")
+    if value == 0:
+        return "0"  # also for -0.0
     if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
+        return format(Decimal(repr(value)), "f").removesuffix(".0")  # the shortest digits, then 0s
     mantissa, _, exponent = repr(value).partition("e")
     if not exponent:
         return mantissa

@@ -146,6 +146,14 @@ class Category(Shape[int]):
             self.refuse(bad[0], f"{bad[1]} is outside 0..{self.count - 1}")
 
 
+def check_padding(shape: Shape[Any], rows: NDArray[np.uint8], count: int) -> None:
+    """Refuse rows of packed bits with a bit set after the first ``count``."""
+    if count % 8 and len(rows):
+        padding = rows[:, -1] >> (count % 8)
+        if padding.any():
+            shape.refuse(int(np.argmax(padding != 0)), f"a bit after the first {count} is set")
+
+
 @dataclass(frozen=True)
 class Bits(Shape[bytes]):
     """A row of ``count`` bits, packed; a single report is the packed bytes."""
@@ -178,12 +186,7 @@ class Bits(Shape[bytes]):
         return row
 
     def _check_rows(self, reports: Reports) -> None:
-        if self.count % 8 and len(reports):
-            padding = reports[:, -1] >> (self.count % 8)
-            if padding.any():
-                self.refuse(
-                    int(np.argmax(padding != 0)), f"a bit after the first {self.count} is set"
-                )
+        check_padding(self, reports, self.count)
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,7 @@ class Members(Shape[tuple[int, ...]]):
 
     def _check_rows(self, reports: Reports) -> None:
         if self.as_bits:
-            Bits(self.k)._check_rows(reports)
+            check_padding(self, reports, self.k)
             bad = np.bitwise_count(reports).sum(axis=1, dtype=np.int64) != self.w
         else:
             bad = (reports >= self.k).any(axis=1) | (reports[:, 1:] <= reports[:, :-1]).any(axis=1)
@@ -330,7 +333,7 @@ class RowOfBits(Shape[Row]):
         bad = first_outside(reports["row"], 0, self.rows - 1)
         if bad:
             self.refuse(bad[0], f"row {bad[1]} is outside 0..{self.rows - 1}")
-        Bits(self.count)._check_rows(reports["bits"])
+        check_padding(self, reports["bits"], self.count)
 
 
 def _fields(report: object, count: int, shape: object) -> tuple[object, ...]:

@@ -50,16 +50,26 @@ class Sketch(Channel):
         m = self.width
         return np.asarray(m / (m - 1) * (total / n - 1 / m))
 
+    @property
+    def _shared_row(self) -> float:
+        """Variance that two people with one answer add together: in one row, a collision."""
+        return (1 / self.width) * (1 - 1 / self.width) / self.rows
+
     def spread_noise(
         self, shares: Floats, n: float, own: float, other: float
     ) -> tuple[Floats, Floats]:
         """Return c and s of unhashed shares; a report's variances are ``own`` and ``other``."""
-        m = self.width
-        scale = (m / (m - 1)) ** 2 / n
-        # Two people with one answer share a row with probability 1 / rows, and then a collision.
-        together = shares * (n * shares - 1) * (1 / m) * (1 - 1 / m) / self.rows
+        scale = (self.width / (self.width - 1)) ** 2 / n
+        together = shares * (n * shares - 1) * self._shared_row
         constant = scale * (other + together.sum() - together)
         return constant, np.full(self.k, scale * (own - other))
+
+    def variance_sampled(self, shares: Floats, n: int) -> Floats:
+        """Add sampling; it also makes pairs with one answer more frequent than the shares tell."""
+        scale = (self.width / (self.width - 1)) ** 2 / n
+        pairs = shares * (1 - shares) * self._shared_row
+        more = scale * (pairs.sum() - pairs)
+        return np.asarray(super().variance_sampled(shares, n) + more)
 
 
 @dataclass(frozen=True)

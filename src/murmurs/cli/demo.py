@@ -33,7 +33,9 @@ def command(people: int, as_json: bool) -> None:
     survey = Survey.from_toml(SURVEY)
     question = survey.questions[0]
     mechanism = question.mechanism
-    answers = np.random.default_rng().choice(len(TRUE_SHARES), people, p=TRUE_SHARES)
+    # The people are the same in every run; the noise of their devices is not.
+    rng = np.random.default_rng(7)
+    answers = rng.choice(len(TRUE_SHARES), people, p=TRUE_SHARES)
     truth = np.bincount(answers, minlength=len(TRUE_SHARES)) / people
 
     random = Secure()

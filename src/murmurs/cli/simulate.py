@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -55,11 +56,21 @@ def command(
 
 def _read_histogram(lines: IO[str], question: Question) -> Integers:
     histogram = np.zeros(len(question.labels), np.int64)
-    for position, row in enumerate(csv.reader(lines), 1):
+    for position, row in enumerate(_csv_rows(lines), 1):
         if len(row) != 2 or not row[1].strip().isdecimal():
             raise ValueError(f"line {position}: {','.join(row)!r} is not label,number")
         try:
             histogram[question.answer(row[0])] += int(row[1])
         except (ValueError, OverflowError) as error:
             raise ValueError(f"line {position}: {error}") from None
+    if not histogram.any():
+        raise ValueError("there is nobody to simulate: every number of people is 0")
     return histogram
+
+
+def _csv_rows(lines: IO[str]) -> Iterator[list[str]]:
+    reader = csv.reader(lines)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: this is not CSV: {error}") from None

@@ -30,7 +30,9 @@ def clipped(counts: Counts, *, why: str = "it was asked for by name") -> Estimat
     return Estimate(counts, np.maximum(invert(counts), 0), "clipped", why)
 
 
-def base_cut(counts: Counts, *, level: float = 0.05, why: str = "it was asked for by name") -> Estimate:
+def base_cut(
+    counts: Counts, *, level: float = 0.05, why: str = "it was asked for by name"
+) -> Estimate:
     """Return the unbiased shares that stand out of the noise, and 0 for all others ("Base-Cut").
 
     A share stands out if noise alone exceeds it with probability level / k (Bonferroni). Wins on

@@ -55,7 +55,7 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any]:
     """
     parameters = dict(document)
     name = parameters.pop("name", None)
-    if name not in BY_NAME:
+    if not isinstance(name, str) or name not in BY_NAME:
         raise ValueError(f"there is no mechanism {name!r}; there are {', '.join(BY_NAME)}")
     kind = BY_NAME[name]
     known = {f.name for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]

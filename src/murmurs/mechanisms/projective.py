@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class ProjectiveGeometry(Truthful[int]):
     `murmurs.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) - 1) /
     (q - 1) of them are orthogonal to x. With probability truth / 2**53 the report is one of
     those, uniformly; otherwise any point. e^epsilon >= 1 + (K / s) t / (1 - t). By default q and t
-    have the smallest error among primes next to e^epsilon + 1 and the smallest that suffice.
+    are those with the smallest error of all with q^t up to 2^25; q is near e^epsilon + 1.
     Feldman, Nelson, Nguyen and Talwar (2022).
 
     >>> from murmurs import Secure
@@ -160,21 +161,23 @@ def best_space(k: int, epsilon: float) -> tuple[int, int]:
     >>> best_space(4096, 2.0)
     (7, 6)
     """
-    return min(_spaces(k, epsilon), key=lambda space: _error(space[0], space[1], k, epsilon))
+    return min(_spaces(k), key=lambda space: _error(space[0], space[1], k, epsilon))
 
 
-def _spaces(k: int, epsilon: float) -> Iterator[tuple[int, int]]:
-    """Return for each t the smallest prime that gives k points, and those next to e^epsilon + 1."""
-    wanted = int(math.exp(min(epsilon, 9))) + 1  # a larger prime's plane exceeds the largest space
-    below = next(q for q in range(wanted, 1, -1) if geometry.is_prime(q))
-    above = geometry.next_prime(wanted + 1)
-    for t in range(2, 26):
-        if t * math.log(max(k / 2, 2)) / (t - 1) > 1.1 * math.log(_LARGEST_SPACE):
-            continue  # even the smallest prime that suffices makes too large a space
-        smallest = smallest_prime(k, t)
-        for q in {smallest, max(below, smallest), max(above, smallest)}:
-            if q**t <= _LARGEST_SPACE:
+def _spaces(k: int) -> Iterator[tuple[int, int]]:
+    """Return every prime q and number of digits t that give k points in a space not too large."""
+    for q in _primes():
+        for t in range(2, 26):
+            if q**t > _LARGEST_SPACE:
+                break
+            if geometry.point_count(q, t) >= k:
                 yield q, t
+
+
+@cache
+def _primes() -> tuple[int, ...]:
+    """Return the primes whose plane is not too large a space."""
+    return tuple(q for q in range(2, math.isqrt(_LARGEST_SPACE) + 1) if geometry.is_prime(q))
 
 
 def _error(q: int, t: int, k: int, epsilon: float) -> float:

@@ -196,10 +196,13 @@ class BasicRappor(Unary):
         self._set(k=whole(self.k, "k", 2, LARGEST_K))
         for given, name in (("permanent", "f"), ("idle", "p"), ("busy", "q")):
             probability = real(getattr(self, name), name, 0.0, 1.0)
-            numerator = getattr(self, given)
-            if numerator == -1:
-                numerator = round(probability * SCALE)
-            self._set(**{name: probability, given: whole(numerator, given, 0, SCALE)})
+            numerator = round(probability * SCALE)
+            if getattr(self, given) not in (-1, numerator):
+                raise ValueError(
+                    f"{given} must be {numerator}, which is {name} = {probability!r} over 2**53, "
+                    f"not {getattr(self, given)}"
+                )
+            self._set(**{name: probability, given: numerator})
         if not self.zero < self.one:
             raise ValueError(
                 f"{self} tells nothing: f must be below 1 and p below q, "
