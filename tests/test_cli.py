@@ -165,9 +165,9 @@ def test_one_of_several_questions_is_chosen(desk: Path) -> None:
 
 
 def test_an_estimator_is_chosen_by_name(desk: Path) -> None:
-    assert json.loads(good("estimate counts.json --method unbiased --json"))["why"] == (
-        "asked for by name"
-    )
+    document = json.loads(good("estimate counts.json --method unbiased --json"))
+    assert document["method"] == "unbiased"
+    assert "asked for by name" in document["why"]
 
 
 def test_the_mechanisms_are_listed_from_the_best_to_the_worst() -> None:
@@ -246,7 +246,6 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("simulate coffee.json - -o x", "mate,1\n", "line 1: 'mate' is not an answer to 'drink'; "),
     ("simulate coffee.json - -o x", f"tea,{10**30}\n", "line 1: "),
     ("simulate coffee.json - -o x", f"tea,{2**62 + 1}\n", "histogram has 4611686018427387905 peop"),
-    ("simulate coffee.json - -o x", "tea,4611686018427387904\n" * 4, ""),
     ("simulate coffee.json - -o x", f'"{"x" * 200_000}",1\n', "line 1: "),
     ("estimate coffee.json", None, "coffee.json is not a file of counts"),
     ("estimate answers.txt", None, "answers.txt is not JSON: "),
@@ -259,7 +258,6 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 @pytest.mark.parametrize(
     ("line", "text", "sentence"), BAD_LINES, ids=[f"{i}: {x[0]}" for i, x in enumerate(BAD_LINES)]
 )
@@ -267,6 +265,17 @@ def test_wrong_input_ends_with_one_sentence_and_nothing_written(
     line: str, text: str | None, sentence: str, desk: Path
 ) -> None:
     assert sentence in refused(line, desk, text)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # the status must tell
+@pytest.mark.parametrize("last", ["", "tea,5\n", "filter,5\n"])
+@pytest.mark.parametrize("times", [2, 4])
+def test_people_too_many_to_add_up_are_refused_as_too_many(
+    times: int, last: str, desk: Path
+) -> None:
+    """Sums of 64 bits would wrap round: twice 2**62 below zero, four times to nobody at all."""
+    sentence = refused("simulate coffee.json - -o x", desk, f"tea,{2**62}\n" * times + last)
+    assert "more than 2**62 people" in sentence
 
 
 def test_a_bad_line_after_many_good_ones_leaves_the_old_file(desk: Path) -> None:

@@ -1,0 +1,363 @@
+"""Learn the law of the shares themselves from noisy estimates of them, and what it says of each.
+
+The cells of one stratum are taken as draws from one unknown law G of shares, whose mean is known.
+`learn` estimates G (empirical Bayes) and returns the posterior law of each cell's share.
+
+1. Grid. G lives on a grid of steps of a quarter of the noise, on the scale where the noise is one,
+   and only near the data: each cell sees a band of it, so the cost is cells times band.
+2. Likelihood. For counts of support, which are sums of two binomial numbers, the saddlepoint
+   approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
+   estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
+3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
+   gives, the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws, and log-normal laws; the
+   prior is flat between "one answer takes all" and "the spread drowns in the noise".
+4. G by EM, with 300 pseudo-observations from the base law. With few cells G is close to the base
+   law; with many thousands it is the nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
+5. The posterior of a cell is under G without the cell's own part in it. A lone large cell is then
+   seen under the smooth base law only, and stays at its unbiased estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.checks import Floats, Integers
+
+STEP = 0.25
+REACH = 5.5
+PSEUDO = 300.0
+ROUNDS = 60
+UNIFORM = 0.25
+SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
+BIN = 0.1
+MOST_VALUES, MOST_ROWS = 1500, 20_000
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Support:
+    """Counts of support, and the chances of a true and of a false one."""
+
+    counts: Integers
+    hit: float
+    miss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """Cells whose shares come from one law: estimates with variance constant + slope * share.
+
+    ``mean`` is the mean share, ``n`` the people; ``fixed_sum`` says that the estimates always add
+    up to the same.
+    """
+
+    estimates: Floats
+    constant: Floats
+    slope: float
+    mean: float
+    n: float
+    fixed_sum: bool
+    support: Support | None = None
+
+    @property
+    def smallest(self) -> float:
+        """The smallest noise variance of a share of 0: the unit of the scale."""
+        return float(self.constant.min())
+
+    def scaled(self, shares: Floats) -> Floats:
+        """Return shares on the scale where the smallest noise is one."""
+        top = 1.0 if self.slope >= 0 else min(1.0, -0.999999 * self.smallest / self.slope)
+        shares = np.minimum(shares, top)
+        variance = np.maximum(self.smallest + self.slope * shares, 1e-12 * self.smallest)
+        return np.asarray(2 * shares / (np.sqrt(variance) + math.sqrt(self.smallest)))
+
+    def unscaled(self, places: Floats) -> Floats:
+        """Return the shares of places on the scale."""
+        root = math.sqrt(self.smallest)
+        return np.clip(places * root + 0.25 * self.slope * places**2, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Cells with the same or nearly the same estimate, joined; a row stands for ``times`` cells."""
+
+    times: Floats
+    estimates: Floats
+    constant: Floats
+    places: Floats
+    counts: Floats
+    row_of: Integers
+    alone: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The law of each cell's share: for each row, weights on the shares of a band of the grid."""
+
+    stratum: Stratum
+    rows: Rows
+    shares: Floats
+    weights: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each row."""
+        return np.asarray(np.einsum("ij,ij->i", self.weights, self.shares))
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each row."""
+        return np.asarray(
+            np.einsum("ij,ij->i", self.weights, (self.shares - self.means[:, None]) ** 2)
+        )
+
+    def quantiles(self, level: float) -> Floats:
+        """Return a quantile of each row, interpolated between the points of the grid."""
+        middle = np.cumsum(self.weights, axis=1) - 0.5 * self.weights
+        place = (middle < level).sum(axis=1)
+        every = np.arange(len(place))
+        low, high = np.maximum(place - 1, 0), np.minimum(place, self.shares.shape[1] - 1)
+        below, above = middle[every, low], middle[every, high]
+        part = np.where(high > low, (level - below) / np.maximum(above - below, TINY), 0.0)
+        start = self.shares[every, low]
+        return np.asarray(start + np.clip(part, 0, 1) * (self.shares[every, high] - start))
+
+
+def learn(stratum: Stratum) -> Posterior:
+    """Learn the law of the shares of a stratum; return the posterior of each cell."""
+    rows = join(stratum)
+    grid, left, right, first, band = make_grid(stratum, rows)
+    index = first[:, None] + np.arange(band)
+    shares = grid[index]
+    likelihood = _likelihood(stratum, rows, shares)
+    base = _base_law(stratum, rows, likelihood, index, left, right)
+    law = base.copy()
+    total = len(stratum.estimates) + PSEUDO
+    flat = index.ravel()
+    for _ in range(ROUNDS):
+        seen = law[index]
+        evidence = np.einsum("ij,ij->i", likelihood, seen) + TINY
+        share_of = (likelihood * (rows.times / evidence)[:, None]).ravel()
+        law = (law * np.bincount(flat, share_of, minlength=len(law)) + PSEUDO * base) / total
+    seen = law[index]
+    own = _normalised(likelihood * seen)
+    without = np.maximum(total * seen - own, PSEUDO * base[index])
+    return Posterior(stratum, rows, shares, _normalised(likelihood * without))
+
+
+def _normalised(weights: Floats) -> Floats:
+    return np.asarray(weights / (weights.sum(axis=1, keepdims=True) + TINY))
+
+
+def join(stratum: Stratum) -> Rows:
+    """Join equal cells; many distinct ones by bins of a tenth of the noise, or thinned out."""
+    places = stratum.scaled(stratum.estimates)
+    ratio = np.sqrt(stratum.constant / stratum.smallest)
+    k = len(places)
+    if stratum.support is not None:
+        values, row_of = np.unique(stratum.support.counts, return_inverse=True)
+        distinct = len(values)
+    else:
+        row_of, distinct = np.arange(k), k
+    if distinct > MOST_VALUES:
+        by_noise = np.round(4 * np.log(ratio)).astype(np.int64)
+        by_place = np.round(np.clip(places / (BIN * ratio), -1e11, 1e11)).astype(np.int64)
+        _, row_of = np.unique(by_noise * (1 << 40) + by_place, return_inverse=True)
+    size = int(row_of.max()) + 1
+    times = np.bincount(row_of, minlength=size).astype(np.float64)
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.bincount(row_of, values, minlength=size) / times)
+
+    counts = stratum.support.counts if stratum.support is not None else stratum.estimates
+    columns = [times, mean(stratum.estimates), mean(stratum.constant), mean(places)]
+    columns.append(mean(counts.astype(np.float64)))
+    order = np.argsort(columns[3], kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    row_of = rank[row_of]
+    columns = [column[order] for column in columns]
+    alone = np.zeros(k, np.bool_)
+    if size > MOST_ROWS:
+        keep = np.unique(np.linspace(0, size - 1, MOST_ROWS).astype(np.int64))
+        kept_of = np.searchsorted(keep, np.arange(size), side="right") - 1
+        far = np.diff(columns[3][keep], append=columns[3][keep[-1]]) > 2.0
+        alone = (far[kept_of] & (keep[kept_of] != np.arange(size)))[row_of]
+        weight = np.bincount(kept_of, columns[0], minlength=len(keep)).astype(np.float64)
+        columns = [weight, *(column[keep] for column in columns[1:])]
+        row_of = kept_of[row_of]
+    times, estimates, constant, at, mean_counts = columns
+    return Rows(times, estimates, constant, at, mean_counts, row_of, alone)
+
+
+def make_grid(stratum: Stratum, rows: Rows) -> tuple[Floats, Floats, Floats, Integers, int]:
+    """Return the grid's shares, the limits of its cells, each row's first point, and the band."""
+    end = float(stratum.scaled(np.array(1.0)))
+    step = min(STEP, end / 40)
+    reach = REACH * np.sqrt(rows.constant / stratum.smallest)
+    low = np.floor(np.clip(rows.places - reach, 0, end) / step).astype(np.int64)
+    high = np.ceil(np.clip(np.maximum(rows.places, 0) + reach, 0, end) / step).astype(np.int64)
+    order = np.argsort(low, kind="stable")
+    starts, ends = low[order], np.maximum.accumulate(high[order])
+    new = np.concatenate([[True], starts[1:] > ends[:-1] + 1])
+    last_of_run = np.concatenate([np.flatnonzero(new)[1:] - 1, [len(starts) - 1]])
+    starts, ends = starts[new], ends[last_of_run]
+    if starts[0] > 0:  # a share of 0 is always possible
+        starts, ends = np.concatenate([[0], starts]), np.concatenate([[0], ends])
+    length = ends - starts + 1
+    number = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length - starts, length)
+    grid = stratum.unscaled(number * step)
+    left, right = stratum.unscaled((number - 0.5) * step), stratum.unscaled((number + 0.5) * step)
+    grid[0] = left[0] = 0.0
+    right = np.where(number * step >= end, 1.0, right)
+    first, last = np.searchsorted(number, low), np.searchsorted(number, high)
+    if stratum.support is not None:  # never finer than one person
+        people, at, joined = np.unique(
+            np.round(grid * stratum.n), return_index=True, return_inverse=True
+        )
+        if len(people) < len(grid):
+            ends_at = np.concatenate([at[1:] - 1, [len(grid) - 1]])
+            grid, left, right = people / stratum.n, left[at], right[ends_at]
+            first, last = joined[first], joined[last]
+    band = int(min((last - first).max() + 1, len(grid)))
+    return grid, left, right, np.minimum(first, len(grid) - band), band
+
+
+def _likelihood(stratum: Stratum, rows: Rows, shares: Floats) -> Floats:
+    """Return the likelihood of each row at the shares of its band, its largest being one."""
+    support = stratum.support
+    if support is not None and stratum.n * support.miss * (1 - support.miss) < 1e6:
+        logs = saddlepoint(rows.counts[:, None], shares, stratum.n, support.hit, support.miss)
+    else:
+        constant = rows.constant[:, None]
+        variance = np.maximum(constant + stratum.slope * shares, 1e-3 * constant)
+        away = rows.estimates[:, None] - shares
+        logs = -0.5 * away**2 / variance - 0.5 * np.log(variance)
+    k = len(stratum.estimates)
+    if stratum.fixed_sum and k > 1:
+        logs = logs * ((k - 1) / k)
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def saddlepoint(counts: Floats, shares: Floats, n: float, hit: float, miss: float) -> Floats:
+    """Return log P(Bin(n share, hit) + Bin(n (1 - share), miss) = count), but for a term in count.
+
+    With x the exponential of the saddlepoint, the mean of the tilted law equals the count where
+    a x^2 + b x - c = 0 with the a, b and c below (Daniels 1954 for the approximation).
+    """
+    t, share = np.broadcast_arrays(counts, shares)
+    own = n * share
+    others = n - own
+    a = hit * miss * np.maximum(n - t, 1e-3)
+    b = own * (hit * (1 - miss)) + others * (miss * (1 - hit))
+    b = b - t * (hit * (1 - miss) + miss * (1 - hit))
+    c = t * ((1 - hit) * (1 - miss))
+    root = np.maximum(np.sqrt(b * b + 4 * a * c) + np.abs(b), 1e-270)
+    x = np.where(b >= 0, 2 * c / root, root / np.maximum(2 * a, 1e-270))
+    x = np.clip(x, 1e-280, 1e280)
+    tilted_hit = hit * x / (1 - hit + hit * x)
+    tilted_miss = miss * x / (1 - miss + miss * x)
+    curvature = own * tilted_hit * (1 - tilted_hit) + others * tilted_miss * (1 - tilted_miss)
+    logs = own * np.log1p(hit * (x - 1)) + others * np.log1p(miss * (x - 1)) - t * np.log(x)
+    logs = logs - 0.5 * np.log(np.maximum(curvature, TINY))
+    logs = np.where(t <= 0, own * math.log1p(-hit) + others * math.log1p(-miss), logs)
+    return np.asarray(np.where(t >= n, own * math.log(hit) + others * math.log(miss), logs))
+
+
+def _base_law(
+    stratum: Stratum,
+    rows: Rows,
+    likelihood: Floats,
+    index: Integers,
+    left: Floats,
+    right: Floats,
+) -> Floats:
+    """Return the mixture of plausible laws of the known mean, each weighted by its evidence."""
+    mean = stratum.mean
+    noise = float(rows.times @ rows.constant) / len(stratum.estimates)
+    largest = min(max(1e3, 10 * mean * mean / noise), 1e8)
+    alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
+    dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
+    lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
+    seen = np.concatenate([dirichlet_spread, lognormal_spread])
+    prior = 1 - noise / (noise + seen) + TINY
+    prior[: len(alphas)] *= alphas / (mean + alphas)
+    prior = np.concatenate([[UNIFORM], (1 - UNIFORM) * prior / prior.sum()])
+    # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
+    all_alphas = np.concatenate([[max(stratum.n * mean, 1e-3)], alphas])
+    masses = np.concatenate(
+        [beta_masses(all_alphas, mean, left, right), lognormal_masses(mean, left, right)]
+    )
+    evidence = np.log(prior)
+    for i, mass in enumerate(masses):
+        marginal = np.einsum("ij,ij->i", likelihood, mass[index]) + TINY
+        evidence[i] += float(rows.times @ np.log(marginal))
+    weights = np.exp(evidence - evidence.max())
+    return np.asarray(weights / weights.sum() @ masses + 1e-12 / len(left))
+
+
+def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of Beta(a, a (1/mean - 1)) between limits, one row for each a."""
+    y = np.concatenate(
+        [np.arange(-45.0, 0.0, 0.1), math.log(mean) + np.arange(-1.0, 1.0, 0.008), [-1e-12]]
+    )
+    y = np.unique(y[(y < 0) & (y >= -45)])  # logarithms of shares, finer around the mean
+    log_rest = np.log(-np.expm1(y))
+    widths = np.diff(y)
+    log_left, log_right = _logarithms(left), _logarithms(right)
+    out = np.empty((len(alphas), len(left)))
+    for i, a in enumerate(alphas):
+        b = a * (1 / mean - 1)
+        if a > 400:  # nearly normal
+            deviation = math.sqrt(mean * (1 - mean) / (a + b + 1))
+            out[i] = _between((left - mean) / deviation, (right - mean) / deviation, left)
+            continue
+        logs = a * y + (b - 1) * log_rest
+        before = a * y[0] - math.log(a)  # what lies below the first point
+        top = max(float(logs.max()), before)
+        density = np.exp(logs - top)
+        steps = 0.5 * (density[1:] + density[:-1]) * widths
+        below = math.exp(before - top) + np.concatenate([[0.0], np.cumsum(steps)])
+        if b < 1:  # the density has a pole at one
+            below[-1] += math.exp(b * math.log(1e-12) - math.log(b) - top)
+        below /= below[-1]
+
+        def at(logs: Floats, a: float = a, below: Floats = below) -> Floats:
+            first = np.exp(np.minimum(a * (logs - y[0]), 0)) * below[0]
+            return np.where(logs < y[0], first, np.interp(logs, y, below))
+
+        out[i] = at(log_right) - np.where(left <= 0, 0, at(log_left))
+    return np.maximum(out, 0)
+
+
+def lognormal_masses(mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of log-normal laws of the mean between limits, one row for each sigma."""
+    log_left, log_right = _logarithms(left), _logarithms(right)
+    out = [
+        _between(
+            (log_left - math.log(mean) + 0.5 * s * s) / s,
+            (log_right - math.log(mean) + 0.5 * s * s) / s,
+            left,
+        )
+        for s in SIGMAS
+    ]
+    return np.maximum(np.stack(out), 0)
+
+
+def _logarithms(shares: Floats) -> Floats:
+    return np.log(np.maximum(shares, TINY))
+
+
+def _between(low: Floats, high: Floats, left: Floats) -> Floats:
+    """Return normal masses; a limit at a share of 0 takes all below it."""
+    return _normal(high) - np.where(left <= 0, 0, _normal(low))
+
+
+def _normal(values: Floats) -> Floats:
+    """Return the normal distribution function, to 2e-4: enough for a prior."""
+    v = np.clip(values, -9, 9)
+    return np.asarray(0.5 * (1 + np.tanh(0.7978845608 * (v + 0.044715 * v**3))))

@@ -1,0 +1,601 @@
+"""What every estimator promises. One listed in `murmurs.estimators.BY_NAME` is held to it.
+
+Exact promises come first; the coverage of intervals is a small study at the end, whose false-alarm
+rates stand beside its checks (at most 1e-6 for each test, fixed seeds), with wrong intervals that
+the same checks reject.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import murmurs as mm
+from murmurs.checks import Floats
+from murmurs.comparison import Target
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
+from murmurs.mechanism import Mechanism
+from tests import laws
+
+AnyMechanism = Mechanism[Any]
+Pair = tuple[str, AnyMechanism]
+
+MEDIUM: list[AnyMechanism] = [
+    mm.KRR(k=40, epsilon=1.0),
+    mm.SUE(k=40, epsilon=1.0),
+    mm.OUE(k=40, epsilon=1.0),
+    mm.BasicRappor(k=40, f=0.5, p=0.25, q=0.75),
+    mm.Subset(k=40, epsilon=1.0),
+    mm.Hadamard(k=40, epsilon=1.0),
+    mm.Hadamard(k=40, epsilon=3.0),
+    mm.ProjectiveGeometry(k=40, epsilon=1.0),
+    mm.LocalHashing(k=40, epsilon=1.0),
+    mm.CountMeanSketch(k=12, epsilon=1.0, rows=5, width=8),
+    mm.HadamardSketch(k=12, epsilon=1.0, rows=5, width=8),
+]
+HOPELESS: list[AnyMechanism] = [
+    kind(k=k, epsilon=0.02)
+    for kind in (mm.KRR, mm.OUE, mm.Subset, mm.Hadamard, mm.ProjectiveGeometry, mm.LocalHashing)
+    for k in (2, 60)
+]
+"""With a thousand people nothing can be seen through these."""
+
+ALL = laws.SMALL + MEDIUM + HOPELESS
+SKETCHES = (mm.CountMeanSketch, mm.HadamardSketch)
+TARGETS: tuple[Target, Target] = ("respondents", "population")
+
+
+def run(name: str, counts: Counts) -> Estimate:
+    """Estimate, whether or not noise dominates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseDominates)
+        return BY_NAME[name](counts)
+
+
+def refuses(name: str, mechanism: AnyMechanism) -> bool:
+    """Whether an estimator cannot work on the counts of a mechanism, by its nature."""
+    channel = mechanism.channel
+    if name in ("likelihood", "em"):  # counts that are no histogram do not determine it
+        return not channel.is_histogram
+    if name == "composite":  # it is made of counts of support
+        return channel.support(np.zeros(channel.cells, np.int64)) is None
+    return False
+
+
+def pairs(mechanisms: Iterable[AnyMechanism], *, refused: bool = False) -> list[Pair]:
+    both = itertools.product(BY_NAME, mechanisms)
+    return [(name, mechanism) for name, mechanism in both if refuses(name, mechanism) is refused]
+
+
+def over(chosen: list[Pair]) -> Callable[[Any], Any]:
+    return pytest.mark.parametrize(("name", "mechanism"), chosen, ids=lambda part: f"{part}")
+
+
+def noisy(mechanism: AnyMechanism) -> list[Counts]:
+    """Counts of one person, of a few, of a thousand, and the flattest there are."""
+    rng = np.random.default_rng(17)
+    law = rng.dirichlet(np.full(mechanism.k, 0.3))
+    drawn = [mechanism.simulate(rng.multinomial(n, law), rng) for n in (1, 7, 1000)]
+    return [*drawn, all_equal(mechanism)]
+
+
+def all_equal(mechanism: AnyMechanism) -> Counts:
+    """Counts of which none is larger than another."""
+    channel = mechanism.channel
+    cells = np.full(channel.cells, 10)
+    if isinstance(mechanism, mm.CountMeanSketch):  # of a row's reports each bit is set in half
+        cells[:, 1:] = 5
+        return Counts(mechanism, 10 * mechanism.rows, cells)
+    return Counts(mechanism, int(cells.sum()) if channel.is_histogram else 20, cells)
+
+
+# Which estimator goes with which mechanism
+
+
+def test_every_kind_of_mechanism_is_estimated() -> None:
+    assert {type(mechanism) for mechanism in ALL} == set(mm.mechanisms.BY_NAME.values())
+    assert len(pairs(ALL)) > len(pairs(ALL, refused=True)) > 0
+
+
+def accepted(name: str, mechanism: AnyMechanism) -> bool:
+    try:
+        run(name, noisy(mechanism)[2])
+    except ValueError:
+        return False
+    return True
+
+
+@over(pairs(laws.SMALL))
+def test_an_estimator_takes_the_counts_it_can_use(name: str, mechanism: AnyMechanism) -> None:
+    assert accepted(name, mechanism)
+
+
+@over(pairs(laws.SMALL, refused=True))
+def test_counts_that_cannot_be_used_are_refused_with_a_way_out(
+    name: str, mechanism: AnyMechanism
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(str(mechanism))) as error:
+        run(name, noisy(mechanism)[2])
+    ways = re.findall(r"(\w+)\((counts|mechanism, reports)\)", str(error.value))
+    assert ways
+    for way, argument in ways:  # each is one
+        if argument == "counts":
+            assert accepted(way, mechanism), f"{way}(counts) is no way out: it refuses them too"
+        else:
+            assert way == "report_likelihood"
+            reports = mechanism.encode_many(np.arange(mechanism.k), np.random.default_rng(1))
+            assert report_likelihood(mechanism, reports).n == mechanism.k  # type: ignore[arg-type]
+
+
+# Applied to expected counts it returns the truth
+
+MANY = 10**12
+
+
+def spread_shares(k: int) -> Floats:
+    """Shares that differ, the largest about three times the smallest, in no order."""
+    shares = np.random.default_rng(2).permutation(np.arange(k) + 1 + k / 2)
+    return np.asarray(shares / shares.sum())
+
+
+def expected_counts(mechanism: AnyMechanism, shares: Floats, n: int) -> Counts:
+    """The mean of the counts, rounded to whole reports that add up."""
+    cells = np.rint(n * mechanism.channel.mean(shares)).astype(np.int64)
+    if mechanism.channel.is_histogram:
+        cells.ravel()[cells.argmax()] += n - cells.sum()
+    elif isinstance(mechanism, mm.CountMeanSketch):
+        cells[0, 0] += n - cells[:, 0].sum()
+    return Counts(mechanism, n, cells)
+
+
+@cache
+def estimate_of_expected_counts(name: str, mechanism: AnyMechanism) -> Estimate:
+    return run(name, expected_counts(mechanism, spread_shares(mechanism.k), MANY))
+
+
+def identifiable(mechanism: AnyMechanism) -> bool:
+    """Whether other shares have other expected counts; not so in very small hash tables."""
+    return bool(np.linalg.matrix_rank(mechanism.channel.matrix(), tol=1e-9) == mechanism.k)
+
+
+SOLVE_COLLISIONS = {"regression", "likelihood", "em"}
+"""On sketches these know the hash functions. The others use the linear inverse, which corrects for
+collisions on average over hash functions only: given one table, it is off by them at any n."""
+
+SHRINKING = {"shrinkage"}
+"""These move shares by a part of their standard error, which is small here but not zero."""
+
+recoverable = over(
+    [
+        (name, mechanism)
+        for name, mechanism in pairs(laws.SMALL + MEDIUM)
+        if identifiable(mechanism)
+        and (name in SOLVE_COLLISIONS or not isinstance(mechanism, SKETCHES))
+    ]
+)
+
+
+@recoverable
+def test_expected_counts_give_the_truth(name: str, mechanism: AnyMechanism) -> None:
+    estimate = estimate_of_expected_counts(name, mechanism)
+    truth = spread_shares(mechanism.k)
+    error = float(np.abs(estimate.shares - truth).max())
+    if name in SHRINKING:
+        noise = float(estimate.standard_errors().max())
+        assert noise < 1e-4
+        assert error <= noise
+    else:
+        assert error < 1e-9  # half a report in 10**12, through the inverse
+    # An estimator that took the counts for the answers, without inverting the channel, would not.
+    seen = mechanism.channel.mean(truth).ravel()[: mechanism.k]
+    assert np.abs(seen / seen.sum() - truth).max() > 1e-3
+
+
+@recoverable
+def test_an_estimate_of_exact_counts_has_converged(name: str, mechanism: AnyMechanism) -> None:
+    estimate = estimate_of_expected_counts(name, mechanism)
+    assert estimate.converged, f"gap {estimate.gap:.2g} after {estimate.iterations} iterations"
+    assert estimate.notes == ()
+
+
+# On the simplex, if it says so
+
+OUTSIDE = {
+    "unbiased": "free",
+    "clipped": "not negative",
+    "base_cut": "not negative",
+    "norm_cut": "at most one",
+}
+"""What these promise; every other estimator returns a law."""
+
+
+@over(pairs(ALL))
+def test_shares_are_a_law_unless_it_says_otherwise(name: str, mechanism: AnyMechanism) -> None:
+    for counts in noisy(mechanism):
+        shares = run(name, counts).shares
+        assert shares.shape == (mechanism.k,)
+        assert shares.dtype == np.float64
+        assert np.isfinite(shares).all()
+        promise = OUTSIDE.get(name, "law")
+        if promise != "free":
+            assert shares.min() >= 0
+        if promise in ("law", "at most one"):
+            assert shares.sum() <= 1 + 1e-9
+        if promise == "law":
+            assert shares.sum() >= 1 - 1e-9
+
+
+def test_the_unbiased_shares_are_not_mended() -> None:
+    counts = [counts for mechanism in HOPELESS for counts in noisy(mechanism)]
+    assert min(float(run("unbiased", c).shares.min()) for c in counts) < -1
+    assert max(float(run("unbiased", c).shares.max()) for c in counts) > 2
+
+
+@over(pairs(laws.SMALL))
+def test_equal_counts_give_equal_shares(name: str, mechanism: AnyMechanism) -> None:
+    if isinstance(mechanism, SKETCHES):  # equal cells, but answers have unequal collisions
+        return
+    shares = run(name, all_equal(mechanism)).shares
+    np.testing.assert_allclose(shares, shares[0], atol=1e-5)
+
+
+# Intervals
+
+
+def assert_inside(inner: Floats, outer: Floats) -> None:
+    assert (outer[:, 0] <= inner[:, 0] + 1e-12).all()
+    assert (inner[:, 1] <= outer[:, 1] + 1e-12).all()
+
+
+LEVELS = (0.5, 0.8, 0.95, 0.999)
+
+
+@over(pairs(ALL))
+def test_intervals_contain_the_estimate_within_zero_and_one(
+    name: str, mechanism: AnyMechanism
+) -> None:
+    for counts in noisy(mechanism):
+        estimate = run(name, counts)
+        inside = np.clip(estimate.shares, 0, 1)
+        for level, target, together in itertools.product(LEVELS, TARGETS, (False, True)):
+            both = estimate.interval(level, target, simultaneous=together)
+            assert both.shape == (mechanism.k, 2)
+            assert (both[:, 0] >= 0).all()
+            assert (both[:, 1] <= 1).all()
+            assert (both[:, 0] <= inside).all()
+            assert (inside <= both[:, 1]).all()
+
+
+@over(pairs(ALL))
+def test_intervals_are_nested_in_their_level(name: str, mechanism: AnyMechanism) -> None:
+    for counts in noisy(mechanism):
+        estimate = run(name, counts)
+        for target in TARGETS:
+            several = [estimate.interval(level, target) for level in LEVELS]
+            for narrow, wide in itertools.pairwise(several):
+                assert_inside(narrow, wide)
+            # Strictly: the level acts.
+            assert (several[-1] @ [-1, 1]).sum() > (several[0] @ [-1, 1]).sum()
+
+
+@over(pairs(ALL))
+def test_simultaneous_intervals_contain_single_ones(name: str, mechanism: AnyMechanism) -> None:
+    for counts in noisy(mechanism):
+        estimate = run(name, counts)
+        for target in TARGETS:
+            single = estimate.interval(0.9, target)
+            together = estimate.interval(0.9, target, simultaneous=True)
+            assert_inside(single, together)
+            # Bonferroni: each at the level 1 - 0.1 / k.
+            np.testing.assert_allclose(
+                together, estimate.interval(1 - 0.1 / mechanism.k, target), atol=1e-9
+            )
+
+
+@over(pairs(ALL))
+def test_intervals_for_the_population_contain_those_for_respondents(
+    name: str, mechanism: AnyMechanism
+) -> None:
+    """Sampling adds to the noise, wherever the unbiased share lies; below zero, too."""
+    for counts in noisy(mechanism):
+        estimate = run(name, counts)
+        for level in LEVELS:
+            respondents, population = (estimate.interval(level, target) for target in TARGETS)
+            assert_inside(respondents, population)
+
+
+@over(pairs(laws.SMALL))
+def test_the_population_is_less_sure(name: str, mechanism: AnyMechanism) -> None:
+    estimate = run(name, noisy(mechanism)[2])
+    respondents, population = (estimate.standard_errors(target) for target in TARGETS)
+    share = estimate.plausible
+    np.testing.assert_allclose(
+        population**2, respondents**2 + share * (1 - share) / estimate.n, rtol=1e-12, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_level_or_target_that_is_none_is_refused(name: str) -> None:
+    estimate = run(name, noisy(mm.KRR(k=5, epsilon=2.0))[2])
+    for level in (0.0, 0.49, 1.0, 1.5, -0.95, math.nan, 95):
+        with pytest.raises(ValueError, match=r"level must be from 0\.5 to 1, not"):
+            estimate.interval(level)
+    for wrong in ("0.95", True, None):
+        with pytest.raises(TypeError, match="level must be a number, not"):
+            estimate.interval(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'respondents' or 'population', not 'sample'"):
+        estimate.interval(0.95, "sample")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'respondents' or 'population', not 'sample'"):
+        estimate.standard_errors("sample")  # type: ignore[arg-type]
+
+
+def test_the_highest_level_is_high_enough_for_many_answers_together() -> None:
+    mechanism = mm.OUE(k=20_000, epsilon=1.0)
+    people = np.zeros(mechanism.k, np.int64)
+    people[:2] = 1000
+    estimate = run("simplex", mechanism.simulate(people, np.random.default_rng(1)))
+    together = estimate.interval(1 - 1e-9, simultaneous=True)
+    assert_inside(estimate.interval(1 - 1e-9), together)
+
+
+# What else an estimate says
+
+
+@over(pairs(laws.SMALL))
+def test_without_reports_there_is_nothing_to_estimate(name: str, mechanism: AnyMechanism) -> None:
+    with pytest.raises(ValueError, match="^there are no reports to estimate from$"):
+        run(name, mechanism.count([]))
+
+
+@over(pairs(laws.SMALL))
+def test_an_estimate_says_what_made_it_and_why(name: str, mechanism: AnyMechanism) -> None:
+    counts = noisy(mechanism)[2]
+    estimate = run(name, counts)
+    assert estimate.method == name
+    assert estimate.why == "it was asked for by name"
+    assert estimate.counts is counts
+    assert estimate.n == counts.n == 1000
+    assert f"Estimator: {name}, because it was asked for by name." in estimate.explanation
+    assert math.isfinite(estimate.gap)
+    assert estimate.gap >= 0
+
+
+@over(pairs(laws.SMALL))
+def test_an_estimate_keeps_the_unbiased_shares(name: str, mechanism: AnyMechanism) -> None:
+    counts = noisy(mechanism)[2]
+    inverted = mechanism.channel.invert(counts.cells, counts.n)
+    np.testing.assert_array_equal(run(name, counts).unbiased, inverted)
+
+
+@over(pairs(laws.SMALL))
+def test_an_estimate_is_reproducible(name: str, mechanism: AnyMechanism) -> None:
+    counts = noisy(mechanism)[2]
+    before = counts.cells.copy()
+    first, second = run(name, counts), run(name, counts)
+    np.testing.assert_array_equal(first.shares, second.shares)
+    np.testing.assert_array_equal(counts.cells, before)
+
+
+@over(pairs(laws.SMALL))
+def test_an_estimate_becomes_json(name: str, mechanism: AnyMechanism) -> None:
+    labels = tuple(f"answer {j}" for j in range(mechanism.k))
+    for counts in noisy(mechanism):
+        estimate = run(name, counts).with_labels(labels)
+        text = json.dumps(estimate.to_document(0.9, "population"), allow_nan=False)
+        document = json.loads(text)
+        assert document["method"] == name
+        assert document["labels"] == list(labels)
+        assert document["shares"] == estimate.shares.tolist()
+        both = np.array([document["low"], document["high"]]).T
+        np.testing.assert_array_equal(both, estimate.interval(0.9, "population"))
+        assert json.loads(estimate.to_json(0.9, "population")) == document
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_labels_must_be_as_many_as_answers(name: str) -> None:
+    estimate = run(name, noisy(mm.KRR(k=5, epsilon=2.0))[2])
+    labels = ("a", "b", "c", "d", "e")
+    labelled = estimate.with_labels(labels)
+    assert (labelled.labels, estimate.labels) == (labels, ())
+    np.testing.assert_array_equal(labelled.shares, estimate.shares)
+    for wrong in (labels[:4], (*labels, "f"), ()):
+        with pytest.raises(ValueError, match=f"^{len(wrong)} labels do not fit 5 answers$"):
+            estimate.with_labels(wrong)
+
+
+def test_the_default_estimator_is_listed_and_says_why() -> None:
+    counts = noisy(mm.OUE(k=4, epsilon=1.5))[2]
+    estimate = mm.estimate(counts)
+    assert estimate.method in BY_NAME
+    assert estimate.why not in ("", "it was asked for by name")
+    np.testing.assert_array_equal(estimate.shares, run(estimate.method, counts).shares)
+
+
+# Intervals cover: a small study
+
+EPSILONS = (0.5, 1.0, 4.0)
+ALPHABETS = (4, 20, 150)
+PEOPLE = (300, 20_000)
+KINDS: tuple[Any, ...] = (mm.KRR, mm.OUE, mm.Subset, mm.Hadamard)
+POPULATIONS = {"Zipf 1.3": lambda k: np.arange(1, k + 1) ** -1.3, "geometric": lambda k: (k / (k + 5)) ** np.arange(k)}
+REPETITIONS, SELDOM = 24, 4
+
+ALWAYS = ["unbiased", "simplex"]
+IN_TURN = [name for name in BY_NAME if name not in (*ALWAYS, "em")]  # em is likelihood, or refused
+STRETCHED = {"base_cut", "norm_cut", "clipped", "normalized"}
+"""Their shares may lie outside the limits, which then stretch to them and cover more often."""
+
+
+class Setting(NamedTuple):
+    """Where one repetition of the study took place."""
+
+    mechanism: str
+    k: int
+    epsilon: float
+    n: int
+    law: str
+
+
+class Row(NamedTuple):
+    """How one repetition covered, averaged over the answers."""
+
+    name: str
+    target: str
+    setting: Setting
+    all_shares: float
+    small_shares: float
+    together: bool
+    singly_together: bool
+    half_wald: float
+    wrong_target: float
+
+
+def between(limits: Floats, truth: Floats) -> Any:
+    return (limits[:, 0] <= truth) & (truth <= limits[:, 1])
+
+
+def mean_of(flags: Any) -> float:
+    return float(np.mean(flags)) if np.size(flags) else math.nan
+
+
+def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) -> list[Row]:
+    out = []
+    channel, n = estimate.counts.channel, estimate.n
+    for target, other in (TARGETS, TARGETS[::-1]):
+        truth = truths[target]
+        sampled = truth * (1 - truth) / n if target == "population" else 0.0
+        small = truth < np.sqrt(channel.variance(n * truth) + sampled)
+        covered = between(estimate.interval(0.95, target), truth)
+        half = 0.5 * 1.96 * estimate.standard_errors(target)
+        wald = np.clip(np.stack([estimate.shares - half, estimate.shares + half], 1), 0, 1)
+        out.append(
+            Row(
+                estimate.method,
+                target,
+                setting,
+                mean_of(covered),
+                mean_of(covered[small]),
+                bool(between(estimate.interval(0.95, target, simultaneous=True), truth).all()),
+                bool(covered.all()),
+                mean_of(between(wald, truth)),
+                mean_of(between(estimate.interval(0.95, other), truth)),
+            )
+        )
+    return out
+
+
+@cache
+def study() -> tuple[Row, ...]:
+    """Simulate the whole grid once; some estimators join in every fourth repetition only."""
+    rng = np.random.default_rng(20_260)
+    rows: list[Row] = []
+    grid = itertools.product(KINDS, ALPHABETS, EPSILONS, PEOPLE, POPULATIONS)
+    for kind, k, epsilon, n, law in grid:
+        mechanism = kind(k=k, epsilon=epsilon)
+        setting = Setting(kind.__name__, k, epsilon, n, law)
+        population = POPULATIONS[law](k) / POPULATIONS[law](k).sum()
+        long = kind is mm.Hadamard and k > 100  # iterations there take a tenth of a second
+        for repetition in range(REPETITIONS):
+            people = rng.multinomial(n, population)
+            counts = mechanism.simulate(people, rng)
+            truths: dict[Target, Floats] = {"respondents": people / n, "population": population}
+            for name in ALWAYS + (IN_TURN if repetition % SELDOM == 0 else []):
+                if refuses(name, mechanism) or (long and name in ("likelihood", "regression")):
+                    continue
+                rows += rows_of(run(name, counts), truths, setting)
+    return tuple(rows)
+
+
+def chosen_rows(name: str, target: str) -> list[Row]:
+    return [row for row in study() if row.name == name and row.target == target]
+
+
+def margins(rows: list[Row]) -> dict[str, list[Row]]:
+    """The whole grid, and its part at each value of each factor."""
+    out = {"all": rows}
+    for row in rows:
+        for factor, value in row.setting._asdict().items():
+            out.setdefault(f"{factor} {value}", []).append(row)
+    return out
+
+
+def outside(averages: list[float], low: float, high: float) -> bool:
+    """Whether the mean of independent repetitions is surely not between two bounds.
+
+    It is, if it is six of its standard errors away from them: by the central limit theorem that
+    happens with a probability of 1e-9 when the expected mean is within the bounds; even by
+    Student's law for the fewest repetitions there are (70) it is below 1e-7, so 1.5e-6 in the 15
+    margins of a test at the very worst, and 1.5e-8 by the normal law. The averages come from
+    different settings, which only enlarges the standard error.
+    """
+    seen = np.array([x for x in averages if not math.isnan(x)])
+    error = 6 * seen.std(ddof=1) / math.sqrt(len(seen))
+    return bool(seen.mean() + error < low or seen.mean() - error > high)
+
+
+by_estimator = pytest.mark.parametrize("name", ALWAYS + IN_TURN)
+by_target = pytest.mark.parametrize("target", TARGETS)
+
+
+@by_estimator
+@by_target
+def test_intervals_cover_at_their_level(name: str, target: str) -> None:
+    """95 % intervals cover from 93 to 97 % of the shares, at every value of every factor."""
+    most = 1.0 if name in STRETCHED else 0.97
+    for margin, rows in margins(chosen_rows(name, target)).items():
+        averages = [row.all_shares for row in rows]
+        assert not outside(averages, 0.93, most), (margin, np.mean(averages))
+
+
+@by_estimator
+@by_target
+def test_intervals_cover_shares_that_drown_in_noise(name: str, target: str) -> None:
+    """Of the shares below one standard error 95 % intervals cover at least 90 %."""
+    for margin, rows in margins(chosen_rows(name, target)).items():
+        averages = [row.small_shares for row in rows]
+        if np.isfinite(averages).sum() > 70:
+            assert not outside(averages, 0.90, 1.0), (margin, np.nanmean(averages))
+
+
+@by_estimator
+@by_target
+def test_simultaneous_intervals_cover_all_shares_together(name: str, target: str) -> None:
+    """95 % bands hold all shares at once in at least 92 % of repetitions.
+
+    False alarms: an exact binomial test at 1e-8 for each of 15 margins.
+    """
+    for margin, rows in margins(chosen_rows(name, target)).items():
+        held = sum(row.together for row in rows)
+        assert scipy.stats.binom.cdf(held, len(rows), 0.92) > 1e-8, (margin, held / len(rows))
+
+
+@by_target
+def test_the_study_rejects_intervals_of_half_the_width(target: str) -> None:
+    """Wald's, clipped at zero: too narrow at every value of every factor."""
+    for margin, rows in margins(chosen_rows("simplex", target)).items():
+        assert outside([row.half_wald for row in rows], 0.93, 1.0), margin
+
+
+def test_the_study_rejects_respondents_intervals_for_the_population() -> None:
+    rows = [row for row in chosen_rows("simplex", "population") if row.setting.epsilon == 4.0]
+    assert outside([row.wrong_target for row in rows], 0.93, 1.0)
+    rows = [row for row in chosen_rows("simplex", "respondents") if row.setting.epsilon == 4.0]
+    assert outside([row.wrong_target for row in rows], 0.93, 0.97)
+
+
+@by_target
+def test_the_study_rejects_single_intervals_as_bands(target: str) -> None:
+    rows = chosen_rows("simplex", target)
+    assert scipy.stats.binom.cdf(sum(r.singly_together for r in rows), len(rows), 0.92) < 1e-8
