@@ -34,7 +34,8 @@ from murmurs.mechanisms.subset import best_size
 from murmurs.privacy import SCALE
 
 N = 10**6
-EPSILONS = [0.001, 0.1, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5]
+EPSILONS = [0.001, 0.1, 0.5, 1.0, 1.36, 1.5, 1.78, 2.0, 2.075, 2.5, 3.0, 4.0, 5.0, 6.5]
+"""At 1.36, 1.78 and 2.075 the best number of blocks is not the rounded optimum but the next."""
 
 
 def v(mechanism: Mechanism[Any]) -> float:

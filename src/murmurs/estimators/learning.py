@@ -31,7 +31,7 @@ STEP = 0.25
 REACH = 5.5
 PSEUDO = 300.0
 ROUNDS = 60
-UNIFORM = 0.25
+UNIFORM = 0.1
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 BIN = 0.1
 MOST_VALUES, MOST_ROWS = 1500, 20_000
@@ -285,7 +285,6 @@ def _base_law(
     lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
     seen = np.concatenate([dirichlet_spread, lognormal_spread])
     prior = 1 - noise / (noise + seen) + TINY
-    prior[: len(alphas)] *= alphas / (mean + alphas)
     prior = np.concatenate([[UNIFORM], (1 - UNIFORM) * prior / prior.sum()])
     # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
     all_alphas = np.concatenate([[max(stratum.n * mean, 1e-3)], alphas])
