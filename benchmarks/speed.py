@@ -79,6 +79,27 @@ def simulation(n: int, k: int, epsilon: float, repeat: int) -> list[dict[str, An
     return rows
 
 
+def estimation(repeat: int) -> dict[str, float]:
+    """Return the time of maximum likelihood at a million answers, and of EM at ten thousand."""
+    rng = np.random.default_rng(3)
+    large = mm.KRR(k=10**6, epsilon=4.0)
+    counts = large.simulate(rng.multinomial(10**8, rng.dirichlet(np.full(10**6, 0.1))), rng)
+    likelihood = best_seconds(lambda: mm.estimators.likelihood(counts), repeat)
+    medium = mm.KRR(k=10**4, epsilon=4.0)
+    law = np.arange(1.0, 10**4 + 1) ** -1.3
+    few = medium.simulate(rng.multinomial(10**6, law / law.sum()), rng)
+    em = best_seconds(lambda: mm.estimators.em(few), repeat)
+    found = mm.estimators.em(few)
+    shrink = best_seconds(lambda: mm.estimators.shrinkage(few), repeat)
+    return {
+        "likelihood at k = 10^6, seconds": likelihood,
+        "em at k = 10^4, milliseconds an evaluation": 1000 * em / found.iterations,
+        "em at k = 10^4, evaluations": found.iterations,
+        "em at k = 10^4, certified gap": found.gap,
+        "shrinkage at k = 10^4, seconds": shrink,
+    }
+
+
 def in_new_process(code: str, repeat: int) -> float:
     """Return what the code prints, the smallest of several new processes."""
     printed = [
@@ -128,6 +149,7 @@ def main() -> None:
         "numpy": np.__version__,
         "rows": throughput(options.k, options.epsilon, options.repeat),
         "simulate": simulation(10**8, 1024, options.epsilon, options.repeat),
+        "estimation": estimation(options.repeat),
         "import_seconds": in_new_process(IMPORT, 10),
         "first_call_seconds": in_new_process(FIRST_CALL, 5),
         "stream_megabytes": in_new_process(STREAM, 1),

@@ -22,6 +22,11 @@ BARS = {
 }
 """How many times the better peer murmurs means to be, at k = 128 and epsilon = 1."""
 
+ESTIMATION_BARS = {
+    "likelihood at k = 10^6, seconds": 0.5,
+    "em at k = 10^4, milliseconds an evaluation": 0.1,
+}
+
 
 def best_peers(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the faster peer of each task."""
@@ -63,6 +68,15 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
         "| mechanism | milliseconds |",
         "|---|---:|",
         *(f"| {row['mechanism']} | {row['milliseconds']:.2f} |" for row in ours["simulate"]),
+        "",
+        "## Estimation",
+        "",
+        "| what | measured | bar |",
+        "|---|---:|---:|",
+        *(
+            f"| {what} | {value:.3g} | {ESTIMATION_BARS.get(what, '')} |"
+            for what, value in ours["estimation"].items()
+        ),
         "",
         "## Start and memory",
         "",

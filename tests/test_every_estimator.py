@@ -14,18 +14,20 @@ import re
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
 import scipy.stats
 
 import murmurs as mm
+from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Floats
 from murmurs.comparison import Target
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
+from murmurs.estimators.report_likelihood import Supporting
 from murmurs.mechanism import Mechanism
 from tests import laws
 
@@ -83,12 +85,29 @@ def over(chosen: list[Pair]) -> Callable[[Any], Any]:
     return pytest.mark.parametrize(("name", "mechanism"), chosen, ids=lambda part: f"{part}")
 
 
-def noisy(mechanism: AnyMechanism) -> list[Counts]:
+every = pytest.mark.parametrize("name", BY_NAME)
+
+
+@cache
+def noisy(mechanism: AnyMechanism) -> tuple[Counts, ...]:
     """Counts of one person, of a few, of a thousand, and the flattest there are."""
     rng = np.random.default_rng(17)
     law = rng.dirichlet(np.full(mechanism.k, 0.3))
     drawn = [mechanism.simulate(rng.multinomial(n, law), rng) for n in (1, 7, 1000)]
-    return [*drawn, all_equal(mechanism)]
+    return (*drawn, all_equal(mechanism))
+
+
+@cache
+def estimates(name: str) -> tuple[Estimate, ...]:
+    """The estimates of all noisy counts that an estimator can use, made once."""
+    usable = [mechanism for mechanism in ALL if not refuses(name, mechanism)]
+    return tuple(run(name, counts) for mechanism in usable for counts in noisy(mechanism))
+
+
+def informed(name: str) -> list[Estimate]:
+    """Those from a thousand people and a small mechanism."""
+    small = set(laws.SMALL)
+    return [e for e in estimates(name) if e.n == 1000 and e.counts.mechanism in small]
 
 
 def all_equal(mechanism: AnyMechanism) -> Counts:
@@ -136,7 +155,10 @@ def test_counts_that_cannot_be_used_are_refused_with_a_way_out(
         else:
             assert way == "report_likelihood"
             reports = mechanism.encode_many(np.arange(mechanism.k), np.random.default_rng(1))
-            assert report_likelihood(mechanism, reports).n == mechanism.k  # type: ignore[arg-type]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoiseDominates)
+                from_reports = report_likelihood(cast(Supporting, mechanism), reports)
+            assert from_reports.n == mechanism.k
 
 
 # Applied to expected counts it returns the truth
@@ -177,17 +199,14 @@ collisions on average over hash functions only: given one table, it is off by th
 SHRINKING = {"shrinkage"}
 """These move shares by a part of their standard error, which is small here but not zero."""
 
-recoverable = over(
-    [
-        (name, mechanism)
-        for name, mechanism in pairs(laws.SMALL + MEDIUM)
-        if identifiable(mechanism)
-        and (name in SOLVE_COLLISIONS or not isinstance(mechanism, SKETCHES))
-    ]
-)
+RECOVERABLE = [
+    (name, mechanism)
+    for name, mechanism in pairs(laws.SMALL + MEDIUM)
+    if identifiable(mechanism) and (name in SOLVE_COLLISIONS or not isinstance(mechanism, SKETCHES))
+]
 
 
-@recoverable
+@over(RECOVERABLE)
 def test_expected_counts_give_the_truth(name: str, mechanism: AnyMechanism) -> None:
     estimate = estimate_of_expected_counts(name, mechanism)
     truth = spread_shares(mechanism.k)
@@ -203,11 +222,13 @@ def test_expected_counts_give_the_truth(name: str, mechanism: AnyMechanism) -> N
     assert np.abs(seen / seen.sum() - truth).max() > 1e-3
 
 
-@recoverable
-def test_an_estimate_of_exact_counts_has_converged(name: str, mechanism: AnyMechanism) -> None:
-    estimate = estimate_of_expected_counts(name, mechanism)
-    assert estimate.converged, f"gap {estimate.gap:.2g} after {estimate.iterations} iterations"
-    assert estimate.notes == ()
+@every
+def test_an_estimate_of_exact_counts_has_converged(name: str) -> None:
+    found = [estimate_of_expected_counts(*pair) for pair in RECOVERABLE if pair[0] == name]
+    assert found
+    late = {f"{e.counts.mechanism}": (e.gap, e.iterations) for e in found if not e.converged}
+    assert late == {}
+    assert {e.notes for e in found} == {()}
 
 
 # On the simplex, if it says so
@@ -221,114 +242,110 @@ OUTSIDE = {
 """What these promise; every other estimator returns a law."""
 
 
-@over(pairs(ALL))
-def test_shares_are_a_law_unless_it_says_otherwise(name: str, mechanism: AnyMechanism) -> None:
-    for counts in noisy(mechanism):
-        shares = run(name, counts).shares
-        assert shares.shape == (mechanism.k,)
+@every
+def test_shares_are_a_law_unless_it_says_otherwise(name: str) -> None:
+    promise = OUTSIDE.get(name, "law")
+    for estimate in estimates(name):
+        shares, mechanism = estimate.shares, estimate.counts.mechanism
+        assert shares.shape == (estimate.counts.channel.k,), mechanism
         assert shares.dtype == np.float64
-        assert np.isfinite(shares).all()
-        promise = OUTSIDE.get(name, "law")
+        assert np.isfinite(shares).all(), mechanism
         if promise != "free":
-            assert shares.min() >= 0
+            assert shares.min() >= 0, mechanism
         if promise in ("law", "at most one"):
-            assert shares.sum() <= 1 + 1e-9
+            assert shares.sum() <= 1 + 1e-9, mechanism
         if promise == "law":
-            assert shares.sum() >= 1 - 1e-9
+            assert shares.sum() >= 1 - 1e-9, mechanism
 
 
 def test_the_unbiased_shares_are_not_mended() -> None:
-    counts = [counts for mechanism in HOPELESS for counts in noisy(mechanism)]
-    assert min(float(run("unbiased", c).shares.min()) for c in counts) < -1
-    assert max(float(run("unbiased", c).shares.max()) for c in counts) > 2
+    assert min(float(estimate.shares.min()) for estimate in estimates("unbiased")) < -1
+    assert max(float(estimate.shares.max()) for estimate in estimates("unbiased")) > 2
 
 
-@over(pairs(laws.SMALL))
-def test_equal_counts_give_equal_shares(name: str, mechanism: AnyMechanism) -> None:
-    if isinstance(mechanism, SKETCHES):  # equal cells, but answers have unequal collisions
+@every
+def test_answers_that_are_counted_alike_get_the_same_share(name: str) -> None:
+    if name == "norm_cut":  # it keeps the first of equal ones, up to a sum of one
         return
-    shares = run(name, all_equal(mechanism)).shares
-    np.testing.assert_allclose(shares, shares[0], atol=1e-5)
+    for mechanism in laws.SMALL:
+        if isinstance(mechanism.channel, Symmetric) and not refuses(name, mechanism):
+            shares = run(name, all_equal(mechanism)).shares
+            np.testing.assert_allclose(shares, shares[0], atol=1e-12, err_msg=f"{mechanism}")
 
 
 # Intervals
 
 
-def assert_inside(inner: Floats, outer: Floats) -> None:
-    assert (outer[:, 0] <= inner[:, 0] + 1e-12).all()
-    assert (inner[:, 1] <= outer[:, 1] + 1e-12).all()
+def assert_inside(inner: Floats, outer: Floats, what: object) -> None:
+    assert (outer[:, 0] <= inner[:, 0] + 1e-12).all(), what
+    assert (inner[:, 1] <= outer[:, 1] + 1e-12).all(), what
 
 
 LEVELS = (0.5, 0.8, 0.95, 0.999)
 
 
-@over(pairs(ALL))
-def test_intervals_contain_the_estimate_within_zero_and_one(
-    name: str, mechanism: AnyMechanism
-) -> None:
-    for counts in noisy(mechanism):
-        estimate = run(name, counts)
+@every
+def test_intervals_contain_the_estimate_within_zero_and_one(name: str) -> None:
+    for estimate in estimates(name):
         inside = np.clip(estimate.shares, 0, 1)
         for level, target, together in itertools.product(LEVELS, TARGETS, (False, True)):
             both = estimate.interval(level, target, simultaneous=together)
-            assert both.shape == (mechanism.k, 2)
-            assert (both[:, 0] >= 0).all()
-            assert (both[:, 1] <= 1).all()
-            assert (both[:, 0] <= inside).all()
-            assert (inside <= both[:, 1]).all()
+            assert both.shape == (len(inside), 2)
+            assert (both[:, 0] >= 0).all(), estimate.counts
+            assert (both[:, 1] <= 1).all(), estimate.counts
+            assert (both[:, 0] <= inside).all(), estimate.counts
+            assert (inside <= both[:, 1]).all(), estimate.counts
 
 
-@over(pairs(ALL))
-def test_intervals_are_nested_in_their_level(name: str, mechanism: AnyMechanism) -> None:
-    for counts in noisy(mechanism):
-        estimate = run(name, counts)
-        for target in TARGETS:
-            several = [estimate.interval(level, target) for level in LEVELS]
-            for narrow, wide in itertools.pairwise(several):
-                assert_inside(narrow, wide)
-            # Strictly: the level acts.
-            assert (several[-1] @ [-1, 1]).sum() > (several[0] @ [-1, 1]).sum()
+@every
+def test_intervals_are_nested_in_their_level(name: str) -> None:
+    for estimate, target in itertools.product(estimates(name), TARGETS):
+        several = [estimate.interval(level, target) for level in LEVELS]
+        for narrow, wide in itertools.pairwise(several):
+            assert_inside(narrow, wide, estimate.counts)
+    for estimate, target in itertools.product(informed(name), TARGETS):  # the level acts
+        widths = [(estimate.interval(level, target) @ [-1, 1]).sum() for level in LEVELS]
+        assert min(np.diff(widths)) > 0, estimate.counts
 
 
-@over(pairs(ALL))
-def test_simultaneous_intervals_contain_single_ones(name: str, mechanism: AnyMechanism) -> None:
-    for counts in noisy(mechanism):
-        estimate = run(name, counts)
-        for target in TARGETS:
-            single = estimate.interval(0.9, target)
-            together = estimate.interval(0.9, target, simultaneous=True)
-            assert_inside(single, together)
-            # Bonferroni: each at the level 1 - 0.1 / k.
-            np.testing.assert_allclose(
-                together, estimate.interval(1 - 0.1 / mechanism.k, target), atol=1e-9
-            )
+@every
+def test_simultaneous_intervals_contain_single_ones(name: str) -> None:
+    for estimate, target in itertools.product(estimates(name), TARGETS):
+        together = estimate.interval(0.9, target, simultaneous=True)
+        assert_inside(estimate.interval(0.9, target), together, estimate.counts)
+        # Bonferroni: each at the level 1 - 0.1 / k.
+        one_by_one = estimate.interval(1 - 0.1 / len(together), target)
+        np.testing.assert_allclose(together, one_by_one, atol=1e-9)
 
 
-@over(pairs(ALL))
-def test_intervals_for_the_population_contain_those_for_respondents(
-    name: str, mechanism: AnyMechanism
-) -> None:
-    """Sampling adds to the noise, wherever the unbiased share lies; below zero, too."""
-    for counts in noisy(mechanism):
-        estimate = run(name, counts)
-        for level in LEVELS:
-            respondents, population = (estimate.interval(level, target) for target in TARGETS)
-            assert_inside(respondents, population)
+@every
+def test_intervals_for_the_population_contain_those_for_respondents(name: str) -> None:
+    """Sampling adds to the noise, wherever the unbiased share lies."""
+    for estimate, level in itertools.product(estimates(name), LEVELS):
+        respondents, population = (estimate.interval(level, target) for target in TARGETS)
+        within = (estimate.unbiased >= 0) & (estimate.unbiased <= 1)
+        assert_inside(respondents[within], population[within], estimate.counts)
 
 
-@over(pairs(laws.SMALL))
-def test_the_population_is_less_sure(name: str, mechanism: AnyMechanism) -> None:
-    estimate = run(name, noisy(mechanism)[2])
-    respondents, population = (estimate.standard_errors(target) for target in TARGETS)
-    share = estimate.plausible
-    np.testing.assert_allclose(
-        population**2, respondents**2 + share * (1 - share) / estimate.n, rtol=1e-12, atol=1e-15
-    )
+def test_so_they_do_where_the_unbiased_share_is_impossible() -> None:
+    """Below zero and above one, too: nobody has such a share, so its noise is that of the end."""
+    for estimate, level in itertools.product(estimates("simplex"), LEVELS):
+        respondents, population = (estimate.interval(level, target) for target in TARGETS)
+        assert_inside(respondents, population, estimate.counts)
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@every
+def test_the_population_is_less_sure(name: str) -> None:
+    for estimate in informed(name):
+        respondents, population = (estimate.standard_errors(target) for target in TARGETS)
+        share = estimate.plausible
+        added = share * (1 - share) / estimate.n
+        np.testing.assert_allclose(population**2, respondents**2 + added, rtol=1e-9, atol=1e-15)
+
+
+@every
 def test_a_level_or_target_that_is_none_is_refused(name: str) -> None:
-    estimate = run(name, noisy(mm.KRR(k=5, epsilon=2.0))[2])
+    estimate = informed(name)[0]
     for level in (0.0, 0.49, 1.0, 1.5, -0.95, math.nan, 95):
         with pytest.raises(ValueError, match=r"level must be from 0\.5 to 1, not"):
             estimate.interval(level)
@@ -347,52 +364,60 @@ def test_the_highest_level_is_high_enough_for_many_answers_together() -> None:
     people[:2] = 1000
     estimate = run("simplex", mechanism.simulate(people, np.random.default_rng(1)))
     together = estimate.interval(1 - 1e-9, simultaneous=True)
-    assert_inside(estimate.interval(1 - 1e-9), together)
+    assert_inside(estimate.interval(1 - 1e-9), together, mechanism)
 
 
 # What else an estimate says
 
 
-@over(pairs(laws.SMALL))
-def test_without_reports_there_is_nothing_to_estimate(name: str, mechanism: AnyMechanism) -> None:
-    with pytest.raises(ValueError, match="^there are no reports to estimate from$"):
-        run(name, mechanism.count([]))
+@every
+def test_without_reports_there_is_nothing_to_estimate(name: str) -> None:
+    for mechanism in laws.SMALL:
+        if not refuses(name, mechanism):
+            with pytest.raises(ValueError, match=r"^there are no reports to estimate from$"):
+                run(name, mechanism.count([]))
 
 
-@over(pairs(laws.SMALL))
-def test_an_estimate_says_what_made_it_and_why(name: str, mechanism: AnyMechanism) -> None:
-    counts = noisy(mechanism)[2]
-    estimate = run(name, counts)
-    assert estimate.method == name
-    assert estimate.why == "it was asked for by name"
-    assert estimate.counts is counts
-    assert estimate.n == counts.n == 1000
-    assert f"Estimator: {name}, because it was asked for by name." in estimate.explanation
-    assert math.isfinite(estimate.gap)
-    assert estimate.gap >= 0
+@every
+def test_an_estimate_says_what_made_it_and_why(name: str) -> None:
+    for estimate in informed(name):
+        assert estimate.method == name
+        assert estimate.why == "it was asked for by name"
+        assert f"Estimator: {name}, because it was asked for by name." in estimate.explanation
+        assert estimate.n == estimate.counts.n == 1000
+        assert math.isfinite(estimate.gap)
+        assert estimate.gap >= 0
 
 
-@over(pairs(laws.SMALL))
-def test_an_estimate_keeps_the_unbiased_shares(name: str, mechanism: AnyMechanism) -> None:
-    counts = noisy(mechanism)[2]
-    inverted = mechanism.channel.invert(counts.cells, counts.n)
-    np.testing.assert_array_equal(run(name, counts).unbiased, inverted)
+@every
+def test_a_reason_can_be_given(name: str) -> None:
+    counts = informed(name)[0].counts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseDominates)
+        estimate = cast(Any, BY_NAME[name])(counts, why="the paper did so")
+    assert estimate.why == "the paper did so"
 
 
-@over(pairs(laws.SMALL))
-def test_an_estimate_is_reproducible(name: str, mechanism: AnyMechanism) -> None:
-    counts = noisy(mechanism)[2]
-    before = counts.cells.copy()
-    first, second = run(name, counts), run(name, counts)
-    np.testing.assert_array_equal(first.shares, second.shares)
-    np.testing.assert_array_equal(counts.cells, before)
+@every
+def test_an_estimate_keeps_the_unbiased_shares(name: str) -> None:
+    for estimate in informed(name):
+        inverted = estimate.counts.channel.invert(estimate.counts.cells, estimate.n)
+        np.testing.assert_array_equal(estimate.unbiased, inverted)
 
 
-@over(pairs(laws.SMALL))
-def test_an_estimate_becomes_json(name: str, mechanism: AnyMechanism) -> None:
-    labels = tuple(f"answer {j}" for j in range(mechanism.k))
-    for counts in noisy(mechanism):
-        estimate = run(name, counts).with_labels(labels)
+@every
+def test_an_estimate_is_reproducible_and_leaves_the_counts_alone(name: str) -> None:
+    for estimate in informed(name):
+        before = estimate.counts.cells.copy()
+        np.testing.assert_array_equal(run(name, estimate.counts).shares, estimate.shares)
+        np.testing.assert_array_equal(estimate.counts.cells, before)
+
+
+@every
+def test_an_estimate_becomes_json(name: str) -> None:
+    for plain in estimates(name):
+        labels = tuple(f"answer {j}" for j in range(len(plain.shares)))
+        estimate = plain.with_labels(labels)
         text = json.dumps(estimate.to_document(0.9, "population"), allow_nan=False)
         document = json.loads(text)
         assert document["method"] == name
@@ -403,7 +428,7 @@ def test_an_estimate_becomes_json(name: str, mechanism: AnyMechanism) -> None:
         assert json.loads(estimate.to_json(0.9, "population")) == document
 
 
-@pytest.mark.parametrize("name", BY_NAME)
+@every
 def test_labels_must_be_as_many_as_answers(name: str) -> None:
     estimate = run(name, noisy(mm.KRR(k=5, epsilon=2.0))[2])
     labels = ("a", "b", "c", "d", "e")
@@ -415,8 +440,9 @@ def test_labels_must_be_as_many_as_answers(name: str) -> None:
             estimate.with_labels(wrong)
 
 
-def test_the_default_estimator_is_listed_and_says_why() -> None:
-    counts = noisy(mm.OUE(k=4, epsilon=1.5))[2]
+@pytest.mark.parametrize("mechanism", laws.SMALL, ids=repr)
+def test_the_default_estimator_is_listed_and_says_why(mechanism: AnyMechanism) -> None:
+    counts = noisy(mechanism)[2]
     estimate = mm.estimate(counts)
     assert estimate.method in BY_NAME
     assert estimate.why not in ("", "it was asked for by name")
@@ -429,8 +455,11 @@ EPSILONS = (0.5, 1.0, 4.0)
 ALPHABETS = (4, 20, 150)
 PEOPLE = (300, 20_000)
 KINDS: tuple[Any, ...] = (mm.KRR, mm.OUE, mm.Subset, mm.Hadamard)
-POPULATIONS = {"Zipf 1.3": lambda k: np.arange(1, k + 1) ** -1.3, "geometric": lambda k: (k / (k + 5)) ** np.arange(k)}
-REPETITIONS, SELDOM = 24, 4
+POPULATIONS: dict[str, Callable[[int], Floats]] = {
+    "Zipf 1.3": lambda k: np.arange(1, k + 1) ** -1.3,
+    "geometric": lambda k: (k / (k + 5)) ** np.arange(k),
+}
+REPETITIONS, SELDOM = 16, 4
 
 ALWAYS = ["unbiased", "simplex"]
 IN_TURN = [name for name in BY_NAME if name not in (*ALWAYS, "em")]  # em is likelihood, or refused
@@ -479,7 +508,7 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
         small = truth < np.sqrt(channel.variance(n * truth) + sampled)
         covered = between(estimate.interval(0.95, target), truth)
         half = 0.5 * 1.96 * estimate.standard_errors(target)
-        wald = np.clip(np.stack([estimate.shares - half, estimate.shares + half], 1), 0, 1)
+        wald = np.clip(np.stack([estimate.unbiased - half, estimate.unbiased + half], 1), 0, 1)
         out.append(
             Row(
                 estimate.method,
@@ -534,13 +563,13 @@ def margins(rows: list[Row]) -> dict[str, list[Row]]:
 def outside(averages: list[float], low: float, high: float) -> bool:
     """Whether the mean of independent repetitions is surely not between two bounds.
 
-    It is, if it is six of its standard errors away from them: by the central limit theorem that
-    happens with a probability of 1e-9 when the expected mean is within the bounds; even by
-    Student's law for the fewest repetitions there are (70) it is below 1e-7, so 1.5e-6 in the 15
-    margins of a test at the very worst, and 1.5e-8 by the normal law. The averages come from
-    different settings, which only enlarges the standard error.
+    That is, when it is six of its standard errors away from them. By Student's law this happens
+    with probability 2.6e-7 to 48 repetitions, the fewest there are, and 3e-8 to a hundred, when the
+    expected mean is at the bound: below 1e-6 for the 15 margins of a test, of which one at most is
+    so small. That the repetitions come from different settings only enlarges the standard error.
     """
     seen = np.array([x for x in averages if not math.isnan(x)])
+    assert len(seen) >= 48
     error = 6 * seen.std(ddof=1) / math.sqrt(len(seen))
     return bool(seen.mean() + error < low or seen.mean() - error > high)
 
@@ -565,7 +594,7 @@ def test_intervals_cover_shares_that_drown_in_noise(name: str, target: str) -> N
     """Of the shares below one standard error 95 % intervals cover at least 90 %."""
     for margin, rows in margins(chosen_rows(name, target)).items():
         averages = [row.small_shares for row in rows]
-        if np.isfinite(averages).sum() > 70:
+        if np.isfinite(averages).sum() >= 48:
             assert not outside(averages, 0.90, 1.0), (margin, np.nanmean(averages))
 
 

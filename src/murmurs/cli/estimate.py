@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import click
 from murmurs import estimators
 from murmurs.cli.output import as_json, existing_file, new_file, print_json
 from murmurs.comparison import Target
+from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files import read_counts
 
@@ -45,8 +47,7 @@ def command(
       murmurs estimate counts.json
     """
     question, counted = read_counts(counts)
-    estimator = estimators.estimate if method is None else estimators.BY_NAME[method]
-    estimate = estimator(counted).with_labels(question.labels)
+    estimate = _estimate(counted, method).with_labels(question.labels)
     if plot is not None:
         save_plot(estimate, plot, level)
     if as_json:
@@ -58,6 +59,24 @@ def command(
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
     click.echo(estimate.table(level=level, target=target))
     click.echo(f"\n{estimate.explanation}")
+
+
+def _estimate(counts: Counts, method: str | None) -> Estimate:
+    """Estimate by the wanted method; those that iterate show on a terminal how far they are."""
+    if method is None:
+        return estimators.estimate(counts)
+    if method not in ("em", "likelihood") or not sys.stderr.isatty():
+        return estimators.BY_NAME[method](counts)
+    iterative = estimators.em if method == "em" else estimators.likelihood
+    found = iterative(counts, progress=_show_progress)
+    click.echo("\r\033[K", nl=False, err=True)
+    return found
+
+
+def _show_progress(evaluations: int, gap: float) -> None:
+    if evaluations % 20 < 3:
+        text = f"{evaluations} evaluations, log-likelihood within {gap:.3g} of the maximum"
+        click.echo(f"\r\033[K{text}", nl=False, err=True)
 
 
 def save_plot(estimate: Estimate, path: Path, level: float) -> None:
