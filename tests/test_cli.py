@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import murmurs as mm
 from murmurs import Survey
 from murmurs.cli import Commands, main
 from murmurs.files import read_counts, read_reports, write_counts, write_reports
@@ -121,9 +122,9 @@ def test_from_a_survey_to_an_estimate(desk: Path) -> None:
     assert counted == {"question": "drink", "n": 400}
     estimate = json.loads(good("estimate new-counts.json --json"))
     assert estimate["labels"] == list(SURVEY.questions[0].labels)
-    assert (estimate["n"], estimate["method"]) == (400, "unbiased")
-    assert sum(estimate["shares"]) == pytest.approx(1)
-    assert len(estimate["standard_errors"]) == 4
+    by_library = mm.estimate(read_counts(desk / "new-counts.json")[1])
+    assert (estimate["n"], estimate["method"]) == (400, by_library.method)
+    assert estimate["shares"] == pytest.approx(by_library.shares.tolist())
 
 
 def test_a_survey_as_people_write_it_is_read_by_every_command(desk: Path) -> None:
@@ -183,7 +184,7 @@ def test_the_mechanisms_are_listed_from_the_best_to_the_worst() -> None:
 def test_the_demo_runs_without_a_terminal() -> None:
     text = good("demo --people 500")
     assert "Together, 500 reports say:" in text
-    assert "Estimator: unbiased" in text
+    assert "Estimator: " in text
 
 
 def test_the_demo_tells_the_truth_beside_the_estimate() -> None:

@@ -29,7 +29,7 @@ from murmurs.privacy import (
     truth_numerator,
     truth_ratio,
 )
-from murmurs.randomness import Randomness, Secure
+from murmurs.randomness import Randomness, Secure, as_randomness
 from murmurs.wire import Report, Reports, Shape
 
 LARGEST_K = 10**6
@@ -57,8 +57,8 @@ class Mechanism(ABC, Generic[Report]):
         """The largest ratio of the probabilities of one report under two answers, exactly."""
 
     @abstractmethod
-    def encode(self, answer: int, random: Randomness) -> Report:
-        """Return a private report of one answer."""
+    def _report(self, answer: int, random: Randomness) -> Report:
+        """Return a report of one checked answer."""
 
     @abstractmethod
     def _encode(self, answers: Integers, random: Bulk) -> Reports:
@@ -86,6 +86,13 @@ class Mechanism(ABC, Generic[Report]):
     def bits(self) -> float:
         """Information in one report, in bits; `shape.size` is what it takes in bytes."""
         return self.shape.bits
+
+    def encode(self, answer: int, random: Randomness | np.random.Generator) -> Report:
+        """Return a private report of one answer.
+
+        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
+        """
+        return self._report(self.check(answer), as_randomness(random))
 
     def encode_many(self, answers: object, random: Source = None) -> Reports:
         """Return the reports of many people as one compact array.

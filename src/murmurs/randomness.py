@@ -16,7 +16,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -149,3 +149,15 @@ class Given(FromBytes):
         taken = self._data[self._used : self._used + size]
         self._used += size
         return taken
+
+
+def as_randomness(random: object) -> Randomness:
+    """Return what can say ``chance`` and ``below``; a NumPy generator is made to."""
+    if isinstance(random, np.random.Generator):
+        return Study(random)
+    if not (hasattr(random, "chance") and hasattr(random, "below")):
+        raise TypeError(
+            f"chance comes from Secure(), or in a study from numpy.random.default_rng(seed), "
+            f"not from {random!r}"
+        )
+    return cast(Randomness, random)

@@ -123,6 +123,7 @@ def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: i
 def shown_digits(standard_errors: Floats) -> int:
     """Return how many decimals of a percentage are worth showing: to the size of the errors.
 
+    >>> import numpy as np
     >>> shown_digits(np.array([0.02])), shown_digits(np.array([0.00003]))
     (1, 3)
     """

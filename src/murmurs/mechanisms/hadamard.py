@@ -72,9 +72,8 @@ class Hadamard(Truthful[int]):
         """Cell (b, y) counts the reports of place y in block b."""
         return HadamardBlocks(self.k, self.blocks, self.width, self.truth_probability)
 
-    def encode(self, answer: int, random: Randomness) -> int:
+    def _report(self, answer: int, random: Randomness) -> int:
         """Return a place; the truthful one is drawn by all its bits but one, which follows."""
-        answer = self.check(answer)
         if not random.chance(self.truth):
             return random.below(self.blocks * self.width)
         row = 1 + answer // self.blocks

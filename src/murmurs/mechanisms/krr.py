@@ -62,9 +62,8 @@ class KRR(Truthful[int]):
         lie = (1 - self.truth_probability) / self.k
         return Symmetric.exclusive(self.k, self.truth_probability + lie, lie)
 
-    def encode(self, answer: int, random: Randomness) -> int:
+    def _report(self, answer: int, random: Randomness) -> int:
         """Return the answer or, with the complementary chance, any answer."""
-        answer = self.check(answer)
         return answer if random.chance(self.truth) else random.below(self.k)
 
     def _encode(self, answers: Integers, random: Bulk) -> Reports:

@@ -74,9 +74,8 @@ class LocalHashing(Truthful[Hash]):
         hit, miss = self.truth_probability + lie, Fraction(1, self.g)
         return Symmetric.independent(self.k, hit, miss)
 
-    def encode(self, answer: int, random: Randomness) -> Hash:
+    def _report(self, answer: int, random: Randomness) -> Hash:
         """Return a seed and the randomised bucket under it."""
-        answer = self.check(answer)
         seed = random.below(2**32)
         if random.chance(self.truth):
             return Hash(seed, bucket(answer, seed, self.g))

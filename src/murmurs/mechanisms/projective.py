@@ -95,9 +95,8 @@ class ProjectiveGeometry(Truthful[int]):
         """Cell y counts the reports of point y."""
         return ProjectivePoints(self.k, self.q, self.t, self.truth_probability)
 
-    def encode(self, answer: int, random: Randomness) -> int:
+    def _report(self, answer: int, random: Randomness) -> int:
         """Return a point, orthogonal to the answer's with the chance of truth."""
-        answer = self.check(answer)
         if not random.chance(self.truth):
             return random.below(self.points)
         which = random.below(self.orthogonal)

@@ -109,9 +109,8 @@ class CountMeanSketch(Sketching[Row]):
         flip = self.flip_probability
         return BitSketch(self.k, self.rows, self.width, self.salt, 1 - flip, flip)
 
-    def encode(self, answer: int, random: Randomness) -> Row:
+    def _report(self, answer: int, random: Randomness) -> Row:
         """Return a row and its bits, drawn from the first to the last."""
-        answer = self.check(answer)
         row = random.below(self.rows)
         own = self.bucket(answer, row)
         bits = bytearray(-(-self.width // 8))
@@ -202,9 +201,8 @@ class HadamardSketch(Sketching[int]):
         """Cell (j, l, s) counts the reports of sign s at place l of row j."""
         return SignSketch(self.k, self.rows, self.width, self.salt, 1 - self.flip_probability)
 
-    def encode(self, answer: int, random: Randomness) -> int:
+    def _report(self, answer: int, random: Randomness) -> int:
         """Return row, place and randomised sign."""
-        answer = self.check(answer)
         row, place = random.below(self.rows), random.below(self.width)
         minus = (place & self.bucket(answer, row)).bit_count() % 2
         return (row * self.width + place) * 2 + (minus ^ random.chance(self.flip))

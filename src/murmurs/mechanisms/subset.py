@@ -75,9 +75,8 @@ class Subset(Truthful[tuple[int, ...]]):
             miss_pair=truth * two_others + (1 - truth) * both,
         )
 
-    def encode(self, answer: int, random: Randomness) -> tuple[int, ...]:
+    def _report(self, answer: int, random: Randomness) -> tuple[int, ...]:
         """Return the set in rising order, drawn without replacement by Floyd's method."""
-        answer = self.check(answer)
         if not random.chance(self.truth):
             return tuple(sorted(_floyd(self.k, self.w, random)))
         others = _floyd(self.k - 1, self.w - 1, random)

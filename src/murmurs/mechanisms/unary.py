@@ -54,9 +54,8 @@ class Unary(Mechanism[bytes]):
         """Cell j counts the reports with bit j set."""
         return Symmetric.independent(self.k, self.one, self.zero)
 
-    def encode(self, answer: int, random: Randomness) -> bytes:
+    def _report(self, answer: int, random: Randomness) -> bytes:
         """Return the bits, drawn from the first to the last."""
-        answer = self.check(answer)
         out = bytearray(self.shape.size)
         for j in range(self.k):
             if self._bit(j == answer, random):
