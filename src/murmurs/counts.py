@@ -67,10 +67,8 @@ class Counts:
         return self.mechanism.channel
 
     def __add__(self, other: object) -> Counts:
-        if other == 0:  # so that sum() works
-            return self
         if not isinstance(other, Counts):
-            return NotImplemented
+            return self if isinstance(other, int) and other == 0 else NotImplemented  # for sum()
         if other.mechanism != self.mechanism:
             raise ValueError(
                 f"cannot add counts of {other.mechanism} to counts of {self.mechanism}"

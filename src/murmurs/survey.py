@@ -45,6 +45,8 @@ class Question:
         for label in self.labels:
             if not label.strip():
                 raise ValueError(f"question {self.name!r} has an empty label")
+            if "\n" in label or "\r" in label:
+                raise ValueError(f"question {self.name!r} has the label {label!r} of several lines")
             if label in seen:
                 raise ValueError(f"question {self.name!r} has the label {label!r} twice")
             seen.add(label)
@@ -122,9 +124,10 @@ class Survey:
             raise ValueError("a survey must have a name")
         if not self.questions:
             raise ValueError(f"survey {self.name!r} has no question")
-        if self.version < 1:
+        if not 1 <= self.version < 2**53:
             raise ValueError(
-                f"survey {self.name!r} has version {self.version}; versions start at 1"
+                f"survey {self.name!r} has version {self.version}; versions start at 1 and stay "
+                "below 2**53"
             )
         names = [question.name for question in self.questions]
         for name in names:

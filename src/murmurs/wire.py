@@ -222,6 +222,8 @@ class Members(Shape[tuple[int, ...]]):
 
     def pack(self, report: tuple[int, ...]) -> bytes:
         """Return the set's bits or its members' bytes."""
+        if not isinstance(report, tuple):
+            raise TypeError(f"a report of {self} is a tuple of {self.w} numbers, not {report!r}")
         members = [whole(x, "member", 0, self.k - 1) for x in report]
         if len(members) != self.w or sorted(set(members)) != members:
             raise ValueError(f"a report of {self} is {self.w} rising numbers, not {report!r}")

@@ -55,17 +55,19 @@ def command(
 
 
 def _read_histogram(lines: IO[str], question: Question) -> Integers:
-    histogram = np.zeros(len(question.labels), np.int64)
+    people = [0] * len(question.labels)
     for position, row in enumerate(_csv_rows(lines), 1):
         if len(row) != 2 or not row[1].strip().isdecimal():
             raise ValueError(f"line {position}: {','.join(row)!r} is not label,number")
         try:
-            histogram[question.answer(row[0])] += int(row[1])
-        except (ValueError, OverflowError) as error:
+            people[question.answer(row[0])] += int(row[1])
+        except ValueError as error:
             raise ValueError(f"line {position}: {error}") from None
-    if not histogram.any():
+    if not any(people):
         raise ValueError("there is nobody to simulate: every number of people is 0")
-    return histogram
+    if sum(people) > 2**62:
+        raise ValueError("histogram has more than 2**62 people")
+    return np.array(people, np.int64)
 
 
 def _csv_rows(lines: IO[str]) -> Iterator[list[str]]:

@@ -9,8 +9,9 @@ The cells of one stratum are taken as draws from one unknown law G of shares, wh
    approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
    estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
 3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
-   gives, the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws, and log-normal laws; the
-   prior is flat between "one answer takes all" and "the spread drowns in the noise".
+   gives (prior weight 0.1), laws with most answers absent (0.4), and for the rest the margins
+   Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and log-normal laws, whose prior is flat
+   between "one answer takes all" and "the spread drowns in the noise".
 4. G by EM, with 300 pseudo-observations from the base law. With few cells G is close to the base
    law; with many thousands it is the nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
 5. The posterior of a cell is under G without the cell's own part in it. A lone large cell is then
@@ -31,7 +32,7 @@ STEP = 0.25
 REACH = 5.5
 PSEUDO = 300.0
 ROUNDS = 60
-UNIFORM = 0.1
+UNIFORM, SPARSE = 0.1, 0.4
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 BIN = 0.1
 MOST_VALUES, MOST_ROWS = 1500, 20_000
@@ -277,26 +278,59 @@ def _base_law(
     right: Floats,
 ) -> Floats:
     """Return the mixture of plausible laws of the known mean, each weighted by its evidence."""
-    mean = stratum.mean
     noise = float(rows.times @ rows.constant) / len(stratum.estimates)
-    largest = min(max(1e3, 10 * mean * mean / noise), 1e8)
-    alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
-    dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
-    lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
-    seen = np.concatenate([dirichlet_spread, lognormal_spread])
-    prior = 1 - noise / (noise + seen) + TINY
-    prior = np.concatenate([[UNIFORM], (1 - UNIFORM) * prior / prior.sum()])
-    # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
-    all_alphas = np.concatenate([[max(stratum.n * mean, 1e-3)], alphas])
-    masses = np.concatenate(
-        [beta_masses(all_alphas, mean, left, right), lognormal_masses(mean, left, right)]
-    )
+    prior, masses = _plausible_laws(stratum.mean, stratum.n, noise, left, right)
     evidence = np.log(prior)
     for i, mass in enumerate(masses):
         marginal = np.einsum("ij,ij->i", likelihood, mass[index]) + TINY
         evidence[i] += float(rows.times @ np.log(marginal))
     weights = np.exp(evidence - evidence.max())
     return np.asarray(weights / weights.sum() @ masses + 1e-12 / len(left))
+
+
+def _plausible_laws(
+    mean: float, n: float, noise: float, left: Floats, right: Floats
+) -> tuple[Floats, Floats]:
+    """Return the prior weights of the laws, and the masses each has between the limits."""
+    largest = min(max(1e3, 10 * mean * mean / noise), 1e8)
+    alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
+    dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
+    lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
+    spread = np.concatenate([dirichlet_spread, lognormal_spread])
+    smooth = spread / (noise + spread) + TINY
+    # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
+    all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
+    sparse = sparse_masses(mean, left, right)
+    prior = [
+        [UNIFORM],
+        (1 - UNIFORM - SPARSE) * smooth / smooth.sum(),
+        np.full(len(sparse), SPARSE / len(sparse)),
+    ]
+    masses = [
+        beta_masses(all_alphas, mean, left, right),
+        lognormal_masses(mean, left, right),
+        sparse,
+    ]
+    return np.concatenate(prior), np.concatenate(masses)
+
+
+def sparse_masses(mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of laws under which only a part of the answers occurs at all.
+
+    The part goes from one answer to three in five; the shares of those that occur are spread as
+    Dirichlet's with a = 1, or are much alike (a = 8).
+    """
+    out = []
+    for part in np.geomspace(mean, 0.6, 7):
+        if mean / part > 0.97:  # one answer has everything
+            present = np.zeros((1, len(left)))
+            present[0, -1] = float(right[-1] >= 1)
+        else:
+            present = beta_masses(np.array([1.0, 8.0]), mean / part, left, right)
+        present *= part
+        present[:, 0] += 1 - part
+        out.append(present)
+    return np.concatenate(out)
 
 
 def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Floats:
