@@ -25,6 +25,9 @@ CHUNK = 2**15
 CHUNK_BYTES = 2**22
 """People encoded at a time, at most: their words and reports stay in the processor's cache."""
 
+_ZEROS = memoryview(bytes(2**17))
+"""What a cipher turns into its key stream, a piece at a time."""
+
 
 def bulk(random: Source) -> Bulk:
     """Return the bulk verbs for what the user handed in."""
@@ -44,14 +47,13 @@ def _cipher_stream(key: bytes) -> Callable[[int], bytearray]:
     except ImportError:
         return lambda size: bytearray(os.urandom(size))
     encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    zeros = memoryview(bytes(2**20))
 
     def stream(size: int) -> bytearray:
         out = bytearray(size)
         view = memoryview(out)
-        for start in range(0, size, len(zeros)):
-            part = min(len(zeros), size - start)
-            encryptor.update_into(zeros[:part], view[start : start + part])
+        for start in range(0, size, len(_ZEROS)):
+            part = min(len(_ZEROS), size - start)
+            encryptor.update_into(_ZEROS[:part], view[start : start + part])
         return out
 
     return stream

@@ -150,7 +150,7 @@ class Mechanism(ABC, Generic[Report]):
 
     def _check_part(self, answers: NDArray[np.integer[Any]], start: int) -> Integers:
         """Return a part of many answers as wide integers if each is one of 0..k-1."""
-        wide = answers.astype(np.int64)
+        wide = answers.astype(np.int64, copy=False)
         if len(wide) and int(wide.view(np.uint64).max()) >= self.k:  # negative ones are huge here
             where = int(np.argmax(wide.view(np.uint64) >= self.k))
             raise ValueError(
