@@ -196,8 +196,9 @@ SOLVE_COLLISIONS = {"regression", "likelihood", "em"}
 """On sketches these know the hash functions. The others use the linear inverse, which corrects for
 collisions on average over hash functions only: given one table, it is off by them at any n."""
 
-SHRINKING = {"shrinkage"}
-"""These move shares by a part of their standard error, which is small here but not zero."""
+PART_OF_THE_ERROR = {"shrinkage": 1.0, "regression": 0.05, "likelihood": 0.05, "em": 0.05}
+"""Shrinkage moves shares by a part of their standard error; iterations stop that near. With 10**12
+people a standard error is some 1e-5."""
 
 RECOVERABLE = [
     (name, mechanism)
@@ -211,10 +212,12 @@ def test_expected_counts_give_the_truth(name: str, mechanism: AnyMechanism) -> N
     estimate = estimate_of_expected_counts(name, mechanism)
     truth = spread_shares(mechanism.k)
     error = float(np.abs(estimate.shares - truth).max())
-    if name in SHRINKING:
-        noise = float(estimate.standard_errors().max())
-        assert noise < 1e-4
-        assert error <= noise
+    noise = float(np.sqrt(mechanism.channel.variance(MANY * truth).max()))
+    if name in PART_OF_THE_ERROR and not isinstance(mechanism, SKETCHES):
+        assert noise < 3e-5
+        assert error <= PART_OF_THE_ERROR[name] * noise
+    elif name in PART_OF_THE_ERROR:  # whose standard errors include collisions
+        assert error < 1e-6
     else:
         assert error < 1e-9  # half a report in 10**12, through the inverse
     # An estimator that took the counts for the answers, without inverting the channel, would not.

@@ -140,8 +140,8 @@ def test_limits_are_those_of_the_construction(seen: float, level: float) -> None
         (0.90, 3.0, 1.37, 4.64),
     ],
 )
-def test_limits_are_the_published_ones(level: float, seen: float, low: float, high: float) -> None:
-    """Feldman and Cousins (1998), table X, to its two decimals."""
+def test_limits_are_the_known_ones(level: float, seen: float, low: float, high: float) -> None:
+    """Of Feldman and Cousins (1998) for a normal mean, to their two decimals."""
     np.testing.assert_allclose(limits_of(np.array([seen]), level)[0], (low, high), atol=0.0056)
 
 

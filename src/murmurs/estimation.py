@@ -87,7 +87,7 @@ class Estimate:
         """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
-        both = limits(self.unbiased, self._scale(target), round(each, 12))
+        both = limits(self.unbiased, self._scale(target), min(each, 1 - 1e-14))
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both

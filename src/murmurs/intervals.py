@@ -27,16 +27,22 @@ class Scale:
     slope: Floats
     bend: float
 
-    def of(self, shares: Floats) -> Floats:
-        """Return mu of shares; zero is zero."""
+    def of(self, estimates: Floats) -> Floats:
+        """Return mu of estimates; zero is zero.
+
+        Above one the noise stays what it is at one. Below zero there is nobody to sample, so the
+        part of sampling, which is ``bend`` x (1 - x), is left out.
+        """
         c, s, b = self.constant, self.slope, self.bend
-        if b > 0:
-            reach = np.sqrt(s * s + 4 * c * b)
-            angle = np.arcsin(np.clip((2 * b * shares - s) / reach, -1, 1))
-            return np.asarray((angle - np.arcsin(np.clip(-s / reach, -1, 1))) / np.sqrt(b))
-        variance = np.maximum(c + s * shares, 1e-12 * c)
-        # 2 (sqrt(v) - sqrt(c)) / s, written so that it holds for s = 0 too
-        return np.asarray(2 * shares / (np.sqrt(variance) + np.sqrt(c)))
+        shares = np.clip(estimates, 0.0, 1.0)
+        above = np.maximum(estimates - 1, 0) / np.sqrt(np.maximum(c + s - b, 1e-12 * c))
+        below = _integral(np.minimum(estimates, 0), c, s - b)
+        if b == 0:
+            return np.asarray(_integral(shares, c, s) + above + below)
+        reach = np.sqrt(s * s + 4 * c * b)
+        angle = np.arcsin(np.clip((2 * b * shares - s) / reach, -1, 1))
+        within = (angle - np.arcsin(np.clip(-s / reach, -1, 1))) / np.sqrt(b)
+        return np.asarray(within + above + below)
 
     def back(self, mu: Floats) -> Floats:
         """Return the shares of a mu; what lies beyond the scale's end is its end."""
@@ -47,6 +53,15 @@ class Scale:
             return np.asarray((reach * np.sin(np.minimum(angle, np.pi / 2)) + s) / (2 * b))
         root = np.maximum(np.sqrt(c) + s * mu / 2, 0)
         return np.asarray(mu * (root + np.sqrt(c)) / 2)
+
+
+def _integral(shares: Floats, constant: Floats, slope: Floats) -> Floats:
+    """Return the integral of 1 / sqrt(constant + slope x) from 0 to the shares.
+
+    It is 2 (sqrt(v) - sqrt(constant)) / slope, written so that it holds for a slope of 0 too.
+    """
+    variance = np.maximum(constant + slope * shares, 1e-12 * constant)
+    return np.asarray(2 * shares / (np.sqrt(variance) + np.sqrt(constant)))
 
 
 def limits(estimates: Floats, scale: Scale, level: float) -> Floats:

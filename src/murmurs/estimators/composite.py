@@ -18,7 +18,8 @@ def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estim
     """
     found = counts.channel.support(counts.cells)
     if found is None:
-        raise ValueError(f"{counts.mechanism} has no support counts: use likelihood(counts)")
+        way = "likelihood" if counts.channel.is_histogram else "regression"
+        raise ValueError(f"{counts.mechanism} has no support counts: use {way}(counts)")
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
     support, hit, miss = found
@@ -29,29 +30,25 @@ def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estim
 def _maximise(support: Floats, n: float, hit: float, miss: float) -> Floats:
     """Solve for each cell T/m - (n - T)/(1 - m) = c, and find the c that makes the shares sum to 1.
 
-    With m = miss + (hit - miss) share this is c m^2 - (n + c) m + T = 0, whose root in 0..1 is
-    2 T / (n + c + sqrt((n + c)^2 - 4 c T)). Shares fall as c rises.
+    With m = miss + (hit - miss) share this is c m^2 - b m + T = 0, b = n + c. Its root in 0..1 is
+    2 T / (b + d) with d = sqrt(b^2 - 4 c T), or written without cancellation (b - d) / (2 c) where
+    b is negative. Shares fall as c rises.
     """
 
     def shares(c: float) -> Floats:
         b = n + c
-        m = 2 * support / (b + np.sqrt(np.maximum(b * b - 4 * c * support, 0)))
+        d = np.sqrt(np.maximum(b * b - 4 * c * support, 0))
+        m = 2 * support / (b + d) if b > 0 else (b - d) / (2 * c)
         return np.clip((m - miss) / (hit - miss), 0, 1)
 
-    def total(c: float) -> float:
-        return float(shares(c).sum())
-
-    low, high = -n, n
-    # c below -n makes m negative; as c falls to it, every cell with support has share 1.
-    while total(high) > 1:
+    low, high = -2 * n, 2 * n
+    while shares(low).sum() < 1:
+        low *= 4
+    while shares(high).sum() > 1:
         high *= 4
-    if total(low * (1 - 1e-12)) < 1:
-        positive = support + 1e-300
-        return np.asarray(positive / positive.sum())
-    low *= 1 - 1e-12
     for _ in range(200):
         c = (low + high) / 2
-        low, high = (c, high) if total(c) > 1 else (low, c)
+        low, high = (c, high) if shares(c).sum() > 1 else (low, c)
         if high - low <= 1e-14 * n:
             break
     found = shares((low + high) / 2)

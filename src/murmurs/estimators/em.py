@@ -111,9 +111,12 @@ def em(
     """
     channel = counts.channel
     if not channel.is_histogram:
+        way = "regression(counts)"
+        if channel.support(counts.cells) is not None:
+            way = "composite(counts), or report_likelihood(mechanism, reports)"
         raise ValueError(
-            f"counts of {counts.mechanism} do not determine the likelihood of its reports: use "
-            "composite(counts), or report_likelihood(mechanism, reports)"
+            f"counts of {counts.mechanism} do not determine the likelihood of its reports: "
+            f"use {way}"
         )
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")

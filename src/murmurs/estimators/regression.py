@@ -18,7 +18,7 @@ def regression(
     counts: Counts,
     *,
     constrained: bool = True,
-    tolerance: float = 1e-9,
+    tolerance: float = 1e-6,
     most: int = 20_000,
     why: str = "it was asked for by name",
 ) -> Estimate:
@@ -29,7 +29,9 @@ def regression(
     collisions are solved for and not only corrected on average. Cells are weighted by the inverse
     of their variance under equal shares. On the simplex by an accelerated projected gradient;
     otherwise by conjugate gradients, where the result is unbiased and may be negative.
-    ``gap`` bounds by how much the mean of squares (times n) exceeds the smallest possible one.
+    ``gap`` bounds by how much the sum of weighted squares, times n, exceeds the smallest possible
+    one; that sum is a chi-square statistic, so a millionth of a unit is nothing. Without the
+    constraint it is the relative residual of the normal equations.
     """
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
@@ -55,7 +57,13 @@ def regression(
         )
     shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
     return Estimate(
-        counts, shares, "regression", why, iterations=steps, gap=gap, converged=gap <= tolerance
+        counts,
+        shares,
+        "regression",
+        why,
+        iterations=steps,
+        gap=gap,
+        converged=steps < most or gap <= tolerance,
     )
 
 
@@ -91,8 +99,8 @@ def _projected_gradient(
     for step in range(1, most + 1):
         new = project(ahead - (normal(ahead) - goal) / steepest)
         slope = normal(new) - goal
-        gap = n * float(slope @ new - slope.min())
-        if gap <= tolerance:
+        gap = 2 * n * float(slope @ new - slope.min())
+        if gap <= tolerance + 1e-13 * n * float(np.abs(goal).max()):  # or all that floats can tell
             return new, gap, step
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         if float((ahead - new) @ (new - shares)) > 0:  # going uphill: forget the momentum
