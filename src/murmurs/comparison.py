@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ Target = Literal["respondents", "population"]
 """Whose shares: the people who answered, or the population they are a random sample of."""
 
 Control = Literal["bonferroni", "fdr"]
-_LARGEST_COVARIANCE = 1000
+_LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
 
 
 class Side(Protocol):
@@ -109,6 +110,8 @@ class Difference:
     target: Target = "population"
 
     def __post_init__(self) -> None:
+        if self.target not in get_args(Target):
+            raise ValueError(f"target must be 'respondents' or 'population', not {self.target!r}")
         k, other = len(self.this.unbiased), len(self.other.unbiased)
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")
@@ -142,11 +145,13 @@ class Difference:
     def p_value(self) -> float:
         """Of no share's having changed.
 
-        A chi-square test on all differences with their whole covariance, up to 1000 answers; for
-        larger alphabets the smallest p-value with Bonferroni's factor.
+        A chi-square test on all differences with their whole covariance, as long as answers and
+        cells are at most some thousands; for larger ones the smallest p-value with Bonferroni's
+        factor.
         """
         k = len(self.shares)
-        if k > _LARGEST_COVARIANCE:
+        cells = max(math.prod(side.counts.channel.cells) for side in (self.this, self.other))
+        if k > _LARGEST_COVARIANCE or cells > _MOST_CELLS:
             return float(min(1.0, k * self.p_values.min()))
         covariance = self._covariance(self.this) + self._covariance(self.other)
         values, vectors = np.linalg.eigh(covariance)
