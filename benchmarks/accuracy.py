@@ -282,6 +282,20 @@ def picture(parts: dict[str, list[dict[str, Any]]], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def identity(cell: dict[str, Any]) -> str:
+    """Return what tells a cell from others."""
+    keys = ("law", "mechanism", "k", "n", "epsilon", "repeat")
+    return " ".join(f"{cell[key]:>9}" for key in keys)
+
+
+def finished(log: Path) -> dict[str, dict[str, Any]]:
+    """Return the cells that an interrupted run has logged."""
+    if not log.is_file():
+        return {}
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    return {identity(row): row for row in rows}
+
+
 def main() -> None:
     """Run the grids and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -289,7 +303,7 @@ def main() -> None:
     parser.add_argument("--largest-k", type=int, default=5000)
     parser.add_argument("--real", type=Path, help="a folder of real histograms in CSV files")
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
-    parser.add_argument("--log", default=os.devnull, help="a file to add finished cells to")
+    parser.add_argument("--log", default=os.devnull, help="a file of finished cells, to go on from")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     options = parser.parse_args()
     ks = [k for k in (10, 50, 500, 5000) if k <= options.largest_k]
@@ -305,18 +319,21 @@ def main() -> None:
     }
     if options.real:
         cells["Real histograms"] = real_cells(options.real, options.repeat, options.largest_k // 2)
+    done = finished(Path(options.log))
     parts: dict[str, list[dict[str, Any]]] = {}
     with (
         multiprocessing.get_context("spawn").Pool(options.workers) as pool,
         Path(options.log).open("a") as log,
     ):
         for name, wanted in cells.items():
-            parts[name] = []
-            for row in pool.imap(run_cell, wanted):
+            parts[name] = [done[identity(cell)] for cell in wanted if identity(cell) in done]
+            left = [cell for cell in wanted if identity(cell) not in done]
+            for row in pool.imap_unordered(run_cell, left):
                 parts[name].append(row)
-                print(json.dumps({"part": name, **row}), file=log, flush=True)
+                print(json.dumps(row), file=log, flush=True)
                 print(f"\r{name}: {len(parts[name])} of {len(wanted)}", end="", file=sys.stderr)
             print(file=sys.stderr)
+            parts[name].sort(key=identity)
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "accuracy.json").write_text(json.dumps(parts, indent=0))
     (options.output / "accuracy.md").write_text(page(parts))

@@ -119,14 +119,19 @@ HELD = np.arange(50) < 25
 SPARSE = np.where(HELD, 4000 // 25, 0)
 
 
-def repeated(repetitions: int) -> list[Floats]:
+def repeated(repetitions: int) -> list[Counts]:
     rng = np.random.default_rng(3)
-    return [detect(FIFTY.simulate(SPARSE, rng)).p_values for _ in range(repetitions)]
+    return [FIFTY.simulate(SPARSE, rng) for _ in range(repetitions)]
 
 
-def false_and_all(p_values: Floats, level: float, control: Control) -> tuple[int, int]:
-    present = np.array(by_definition(p_values, level, control))
+def false_and_all(counts: Counts, level: float, control: Control) -> tuple[int, int]:
+    present = detect(counts, level, control).present
     return int((present & ~HELD).sum()), int(present.sum())
+
+
+def singly(counts: Counts, level: float) -> Any:
+    """The answers that seem present when each is judged by itself, as if it were the only one."""
+    return detect(counts).p_values <= level
 
 
 def test_bonferroni_holds_the_family_wise_error() -> None:
@@ -135,10 +140,10 @@ def test_bonferroni_holds_the_family_wise_error() -> None:
     An exact binomial test at FALSE_ALARM. Judging each answer at 5 % by itself is rejected.
     """
     several = repeated(2000)
-    errors = sum(false_and_all(p, 0.05, "bonferroni")[0] > 0 for p in several)
+    errors = sum(false_and_all(counts, 0.05, "bonferroni")[0] > 0 for counts in several)
     assert scipy.stats.binom.sf(errors - 1, 2000, 0.05) > FALSE_ALARM
-    singly = sum(bool((p[~HELD] <= 0.05).any()) for p in several)
-    assert scipy.stats.binom.sf(singly - 1, 2000, 0.05) < FALSE_ALARM
+    wrong = sum(bool(singly(counts, 0.05)[~HELD].any()) for counts in several)
+    assert scipy.stats.binom.sf(wrong - 1, 2000, 0.05) < FALSE_ALARM
 
 
 def test_the_family_wise_error_is_below_its_level_exactly() -> None:
@@ -161,15 +166,15 @@ def test_fdr_holds_the_part_of_absent_answers() -> None:
         return bool(np.mean(parts) - 6 * np.std(parts) / math.sqrt(len(parts)) > 0.05)
 
     several = repeated(2000)
-    counted = [false_and_all(p, 0.05, "fdr") for p in several]
+    counted = [false_and_all(counts, 0.05, "fdr") for counts in several]
     assert not surely_above([false / max(found, 1) for false, found in counted])
-    singly = [float((p[~HELD] <= 0.2).sum() / max((p <= 0.2).sum(), 1)) for p in several]
-    assert surely_above(singly)
+    alone = [singly(counts, 0.2) for counts in several]
+    assert surely_above([float((x & ~HELD).sum() / max(x.sum(), 1)) for x in alone])
 
 
 def test_fdr_finds_more_than_bonferroni_where_many_are_there() -> None:
     several = repeated(200)
-    found = {c: sum(false_and_all(p, 0.2, c)[1] for p in several) for c in CONTROLS}
+    found = {c: sum(false_and_all(counts, 0.2, c)[1] for counts in several) for c in CONTROLS}
     assert found["fdr"] > 1.02 * found["bonferroni"] > 0
 
 
@@ -355,8 +360,7 @@ def test_intervals_cover_the_change(mechanism: AnyMechanism, target: Target) -> 
     bands = [d.interval(simultaneous=True) for d in several]
     held = sum(bool(((band[:, 0] <= 0) & (band[:, 1] >= 0)).all()) for band in bands)
     assert scipy.stats.binom.cdf(held, 400, 0.92) > FALSE_ALARM
-    singly = sum(bool(flags.all()) for flags in covers)
-    assert singly < held
+    assert sum(bool(flags.all()) for flags in covers) < held
 
 
 def one_pair(mechanism: AnyMechanism, target: Target = "population") -> Difference:

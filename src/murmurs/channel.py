@@ -92,7 +92,8 @@ class Channel(ABC):
 
     def matrix(self) -> Floats:
         """Return the means of the cells, one row an answer; for small alphabets."""
-        return np.array([[float(x) for x in self.row(answer)] for answer in range(self.k)])
+        base = np.broadcast_to(self.base, self.cells)
+        return np.array([(base + self.gain(unit)).ravel() for unit in np.eye(self.k)])
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the (flattened) cells, conditional on the true counts."""

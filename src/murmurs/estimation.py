@@ -177,10 +177,13 @@ class Estimate:
         """Hand the table to any library that takes Arrow's streams: polars.DataFrame(estimate)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def plot(self, axes: Axes | None = None, level: float = 0.95) -> Axes:
+    def plot(
+        self, axes: Axes | None = None, level: float = 0.95, target: Target = "respondents"
+    ) -> Axes:
         """Draw the shares with their intervals; return matplotlib's axes."""
         title = f"{self.n:,} reports, {self.method}"
-        return plot_shares(self.columns(level), f"{100 * level:g} % intervals", title, axes)
+        heading = f"{100 * level:g} % intervals"
+        return plot_shares(self.columns(level, target), heading, title, axes)
 
     def table(
         self,

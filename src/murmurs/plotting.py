@@ -38,8 +38,9 @@ def plot_shares(
         axes.annotate(text, (max(end, 0), place), (6, 0), textcoords="offset points", va="center")
     axes.set_yticks(places, [columns["answer"][j] for j in order])
     axes.invert_yaxis()
-    axes.set_xlim(min(0.0, float(low.min())), 1.15 * right)
+    axes.set_xlim(min(0.0, 1.05 * float(share.min())), 1.15 * right)
     axes.set_xlabel(f"share of answers, %, with {heading}")
-    axes.set_title(title, loc="left")
+    left_out = len(columns["share"]) - len(order)
+    axes.set_title(title + (f", the largest {limit}" if left_out else ""), loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     return axes

@@ -38,7 +38,7 @@ class Commands(click.Group):
         """Run a command; an error in what the user gave becomes one sentence."""
         try:
             return super().invoke(ctx)
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, ImportError) as error:
             raise Refused(str(error)) from error
 
 

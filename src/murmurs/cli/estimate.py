@@ -48,8 +48,9 @@ def command(
     """
     question, counted = read_counts(counts)
     estimate = _estimate(counted, method).with_labels(question.labels)
+    table = estimate.table(level=level, target=target)
     if plot is not None:
-        save_plot(estimate, plot, level)
+        _save_plot(estimate, plot, level, target)
     if as_json:
         print_json({"question": question.name, **estimate.to_document(level, target)})
         return
@@ -57,7 +58,7 @@ def command(
         click.echo(estimate.to_csv(level, target), nl=False)
         return
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
-    click.echo(estimate.table(level=level, target=target))
+    click.echo(table)
     click.echo(f"\n{estimate.explanation}")
 
 
@@ -79,10 +80,14 @@ def _show_progress(evaluations: int, gap: float) -> None:
         click.echo(f"\r\033[K{text}", nl=False, err=True)
 
 
-def save_plot(estimate: Estimate, path: Path, level: float) -> None:
+def _save_plot(estimate: Estimate, path: Path, level: float, target: Target) -> None:
     """Draw the estimate into a file, without a screen."""
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "plots need matplotlib: install it with pip install 'murmurs[plot]'"
+        ) from None
     figure = Figure(figsize=(7, 0.9 + 0.32 * min(len(estimate.shares), 30)), layout="constrained")
-    estimate.plot(figure.add_subplot(), level)
+    estimate.plot(figure.add_subplot(), level, target)
     figure.savefig(path, dpi=150)

@@ -56,6 +56,8 @@ def regression(
             converged=residual <= tolerance,
         )
     shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
+    converged = steps < most or gap <= tolerance
+    note = f"not converged: the squares may be {gap:.3g} above their minimum after {steps} steps"
     return Estimate(
         counts,
         shares,
@@ -63,7 +65,8 @@ def regression(
         why,
         iterations=steps,
         gap=gap,
-        converged=steps < most or gap <= tolerance,
+        converged=converged,
+        notes=() if converged else (note,),
     )
 
 

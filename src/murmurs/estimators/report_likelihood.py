@@ -17,7 +17,10 @@ from murmurs.estimators.em import Progress, climb, concluded
 class Supporting(Protocol):
     """What the likelihood needs of a mechanism whose reports support sets of answers."""
 
-    k: int
+    @property
+    def k(self) -> int:
+        """How many answers there are."""
+        ...
 
     @property
     def ratio(self) -> Any:
