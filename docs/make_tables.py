@@ -9,6 +9,8 @@ A page says where a table goes by a comment, and the table is all up to the next
 ``KRR`` and the like are tables of error: of a single share, root mean square over uniform answers
 of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's. ``floors``
 are the layers of pyproject.toml, each module with the first sentence of its docstring.
+``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
+rows of what benchmarks/accuracy.py wrote.
 """
 
 from __future__ import annotations
@@ -18,9 +20,14 @@ import math
 import re
 import sys
 import tomllib
+import warnings
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
+from murmurs import KRR, Subset, estimators
+from murmurs.checks import Floats, Integers
 from murmurs.mechanisms import BY_NAME
 
 DOCS = Path(__file__).parent
@@ -28,6 +35,14 @@ N = 10_000
 SIZES = (4, 16, 128, 1024)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 NAMES = tuple(name for name in BY_NAME if name != "BasicRappor")  # it has f, p, q for an epsilon
+
+ANSWERS, PEOPLE, TIMES = 64, 20_000, 20
+LAWS = {
+    "flat": np.ones(ANSWERS),
+    "Zipf 1.3": np.arange(1, ANSWERS + 1) ** -1.3,
+    "point-like": np.array([0.99] + [0.01 / (ANSWERS - 1)] * (ANSWERS - 1)),
+}
+COMPARED = (KRR(ANSWERS, 1.0), Subset(ANSWERS, 1.0))
 
 _PLACE = re.compile(r"(<!-- table (\w+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
 
@@ -53,6 +68,10 @@ def table(name: str) -> str:
     """Return a table by its name in the pages."""
     if name == "floors":
         return floors()
+    if name == "estimators":
+        return comparison()
+    if name == "accuracy":
+        return accuracy()
     lines = [
         "| k | " + " | ".join(f"ε = {epsilon:g}" for epsilon in EPSILONS) + " |",
         "|---:|" + "---:|" * len(EPSILONS),
@@ -88,6 +107,62 @@ def _sentence(module: str) -> str:
     return text.split("\n\n")[0].replace("\n", " ")
 
 
+@cache
+def l1_errors(mechanism: KRR | Subset, law: str) -> dict[str, float]:
+    """Return the mean l1 error of each estimator that applies, over seeded simulations."""
+    rng = np.random.default_rng(1)
+    shares = LAWS[law] / LAWS[law].sum()
+    found: dict[str, list[float]] = {}
+    for _ in range(TIMES):
+        people = rng.multinomial(PEOPLE, shares)
+        for name, estimated in _all_estimates(mechanism, people, rng).items():
+            found.setdefault(name, []).append(float(np.abs(estimated - people / PEOPLE).sum()))
+    return {name: float(np.mean(errors)) for name, errors in found.items()}
+
+
+def _all_estimates(
+    mechanism: KRR | Subset, people: Integers, rng: np.random.Generator
+) -> dict[str, Floats]:
+    reports = mechanism.encode_many(np.repeat(np.arange(ANSWERS), people), rng)
+    counts = mechanism.count(reports)
+    out = {}
+    with warnings.catch_warnings(action="ignore", category=estimators.NoiseDominates):
+        for name, estimator in estimators.BY_NAME.items():
+            if name in ("likelihood", "em") and not counts.channel.is_histogram:
+                continue
+            out[name] = estimator(counts).shares
+        if isinstance(mechanism, Subset):
+            out["report_likelihood"] = estimators.report_likelihood(mechanism, reports).shares
+    return out
+
+
+def comparison() -> str:
+    """Return the l1 errors of all estimators, the smallest of each column in bold."""
+    columns = {(m, law): l1_errors(m, law) for m in COMPARED for law in LAWS}
+    heads = [f"`{type(m).__name__}`, {law}" for m, law in columns]
+    lines = ["| estimator | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for name in (*estimators.BY_NAME, "report_likelihood"):
+        cells = []
+        for errors in columns.values():
+            text = f"{errors[name]:.3f}" if name in errors else "–"
+            cells.append(f"**{text}**" if text == f"{min(errors.values()):.3f}" else text)
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def accuracy() -> str:
+    """Return the rows over all mechanisms of the benchmark's page, one for each of its parts."""
+    text = (DOCS / "results" / "accuracy.md").read_text(encoding="utf-8")
+    lines: list[str] = []
+    for part in text.split("\n## ")[1:]:
+        title, _, rest = part.partition("\n")
+        header, rule, *rows = re.findall(r"^\|.*\|$", rest, re.MULTILINE)
+        [whole] = [row for row in rows if row.startswith("| all |")]
+        lines += [] if lines else [header.replace("mechanism", "part"), rule]
+        lines.append(whole.replace("| all |", f"| {title} |"))
+    return "\n".join(lines)
+
+
 def fill(text: str) -> str:
     """Return a page with its tables as they are today."""
     return _PLACE.sub(lambda found: found[1] + table(found[2]) + found[3], text)
@@ -99,7 +174,7 @@ def main() -> None:
         for page in sorted(DOCS.rglob("*.md")):
             page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    for name in ("floors", "best", *NAMES):
+    for name in ("floors", "best", "estimators", "accuracy", *NAMES):
         sys.stdout.write(f"{name}\n\n{table(name)}\n\n")
 
 

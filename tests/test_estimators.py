@@ -738,3 +738,14 @@ def test_regression_solves_for_collisions_exactly() -> None:
     truth = people / people.sum()
     assert squared(estimators.unbiased(counts).shares, truth) > 5e-3
     assert squared(estimators.regression(counts).shares, truth) < 2e-4
+
+
+def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() -> None:
+    sketch = mm.CountMeanSketch(k=6, epsilon=1.0, rows=64, width=16)
+    few, many = (np.array([500, 300, 150, 50, 0, 0]) * times for times in (1, 10**5))
+    rng = np.random.default_rng(1)
+    assert mm.estimate(sketch.simulate(few, rng)).method == "shrinkage"
+    assert mm.estimate(sketch.simulate(many, rng)).method == "regression"
+    wide = mm.HadamardSketch(k=200, epsilon=1.0, rows=2, width=64)  # too small a table to solve
+    people = np.full(200, 10**6)
+    assert mm.estimate(wide.simulate(people, rng)).method == "shrinkage"

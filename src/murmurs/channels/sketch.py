@@ -64,6 +64,13 @@ class Sketch(Channel):
         constant = scale * (other + together.sum() - together)
         return constant, np.full(self.k, scale * (own - other))
 
+    def collision_part(self, shares: Floats, n: int) -> float:
+        """Return which part of the shares' variance comes from collisions, and not from noise."""
+        constant, _ = self.noise(shares, n)
+        pairs = float((shares * np.maximum(n * shares - 1, 0)).sum()) * self._shared_row
+        part = (self.width / (self.width - 1)) ** 2 / n * pairs / float(constant.max())
+        return min(part, 1.0)
+
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Add sampling; it also makes pairs with one answer more frequent than the shares tell."""
         scale = (self.width / (self.width - 1)) ** 2 / n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -47,7 +48,9 @@ def command(
       murmurs estimate counts.json
     """
     question, counted = read_counts(counts)
-    estimate = _estimate(counted, method).with_labels(question.labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
+        estimate = _estimate(counted, method).with_labels(question.labels)
     table = estimate.table(level=level, target=target)
     if plot is not None:
         _save_plot(estimate, plot, level, target)

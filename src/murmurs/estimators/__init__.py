@@ -55,8 +55,8 @@ def estimate(counts: Counts) -> Estimate:
     """Estimate the shares with the default estimator, and say why it is the one.
 
     The rule: `shrinkage`, which is never far from the best estimator and mostly better than all of
-    them; but for the mean sketches, whose inverse leaves collisions in, `regression` on the
-    simplex, which solves for them, as long as the table has more entries than there are answers.
+    them; but for a mean sketch with more entries than answers, whose collisions add more to the
+    error than the noise does, `regression` on the simplex, which solves for them.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -65,10 +65,12 @@ def estimate(counts: Counts) -> Estimate:
     """
     channel = counts.channel
     if isinstance(channel, Sketch) and channel.rows * (channel.width - 1) + 1 >= channel.k:
-        return regression(
-            counts,
-            why="the sketch's hash functions are known, so their collisions can be solved for",
-        )
+        plausible = normalized(counts).shares
+        if channel.collision_part(plausible, counts.n) > 0.5:
+            return regression(
+                counts,
+                why="collisions in the sketch outweigh the noise, and its hash functions are known",
+            )
     return shrinkage(
         counts, why="it follows the answers where they stand out of the noise, and not the noise"
     )
