@@ -58,7 +58,7 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
         task, rate = row["task"], row["reports_per_second"]
         peer = best.get(task)
         other = f"{peer['reports_per_second']:.3g} | {peer['peer']}" if peer else "none has it |"
-        ratio = f"{rate / peer['reports_per_second']:.0f}" if peer else ""
+        ratio = f"{rate / peer['reports_per_second']:.1f}" if peer else ""
         bar = str(BARS[task]) if task in BARS else ""
         lines.append(f"| {task} | {rate:.3g} | {other} | {ratio} | {bar} |")
     lines += [
