@@ -565,7 +565,9 @@ def test_report_likelihood_refuses_what_it_cannot_use() -> None:
     with pytest.raises(ValueError, match="there are no reports to estimate from"):
         report_likelihood(oue, oue.encode_many([]))
     krr = mm.KRR(k=4, epsilon=1.0)
-    with pytest.raises(ValueError, match=r"counts of KRR.* are sufficient: use likelihood\("):
+    with pytest.raises(
+        ValueError, match=r"reports of KRR.* do not each support a set .* use likelihood\("
+    ):
         report_likelihood(krr, krr.encode_many([1, 2]))
 
 

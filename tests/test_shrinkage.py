@@ -1,0 +1,106 @@
+"""The default estimator at its edges: no noise, no signal, few people, very many answers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import murmurs as mm
+from murmurs.estimators import learning
+from murmurs.estimators.learning import beta_masses, lognormal_masses, saddlepoint, sparse_masses
+from murmurs.estimators.shrinkage import shrinkage, weighted_projection
+
+
+def assert_on_simplex(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
+    assert np.isfinite(shares).all()
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "n"),
+    list(itertools.product([2, 3, 40, 3000], [1e-6, 0.5, 8.0, 700.0], [1, 2, 1000, 10**12])),
+)
+def test_extremes_stay_on_the_simplex(k: int, epsilon: float, n: int) -> None:
+    rng = np.random.default_rng(k + n)
+    people = np.zeros(k, np.int64)
+    people[0] = n - n // 3
+    people[-1] += n // 3
+    for mechanism in (mm.KRR(k, epsilon), mm.OUE(k, epsilon), mm.Hadamard(k, epsilon)):
+        found = shrinkage(mechanism.simulate(people, rng))
+        assert_on_simplex(found.shares)
+        assert found.posterior_deviations is not None
+        assert np.isfinite(found.posterior_deviations).all()
+
+
+def test_counts_that_hardly_can_be_stay_on_the_simplex() -> None:
+    oue = mm.OUE(k=5, epsilon=1.0)
+    for cells in ([0] * 5, [100] * 5, [100, 0, 0, 0, 0]):
+        assert_on_simplex(shrinkage(mm.Counts(oue, 100, np.array(cells))).shares)
+
+
+def test_without_noise_it_is_the_truth() -> None:
+    people = np.array([7, 2, 1, 0])
+    counts = mm.KRR(k=4, epsilon=700.0).simulate(people, np.random.default_rng(1))
+    np.testing.assert_allclose(shrinkage(counts).shares, people / 10, atol=1e-12)
+    hadamard = mm.Hadamard(k=4, epsilon=700.0).simulate(people, np.random.default_rng(1))
+    np.testing.assert_allclose(shrinkage(hadamard).shares, people / 10, atol=0.02)
+
+
+def test_where_there_is_only_noise_shares_are_nearly_equal() -> None:
+    people = np.full(50, 20)
+    counts = mm.KRR(k=50, epsilon=0.01).simulate(people, np.random.default_rng(2))
+    assert np.abs(shrinkage(counts).shares - 0.02).max() < 0.02
+    assert np.abs(mm.estimators.simplex(counts).shares - 0.02).max() > 0.5
+
+
+def test_very_many_distinct_counts_are_thinned_out_without_harm() -> None:
+    """More rows than are kept: n so large that nearly every count is another one."""
+    rng = np.random.default_rng(3)
+    people = (rng.pareto(0.5, 60_000) * 1e6).astype(np.int64) + 1
+    counts = mm.OUE(k=60_000, epsilon=4.0).simulate(people, rng)
+    truth = people / people.sum()
+    found, plain = shrinkage(counts), mm.estimators.simplex(counts)
+    assert_on_simplex(found.shares)
+    assert np.abs(found.shares - truth).sum() < 1.05 * np.abs(plain.shares - truth).sum()
+
+
+def test_the_saddlepoint_is_the_law_of_two_binomials() -> None:
+    """Differences between shares, to 2 % of a unit of log-likelihood, down to counts of 0 and 1."""
+    n, hit, miss = 60, 0.4, 0.03
+    shares = np.array([0.0, 0.1, 0.25, 0.6, 1.0])
+    for count in (0, 1, 2, 5, 20):
+        exact = []
+        for share in shares:
+            own = round(n * share)
+            joint = np.convolve(
+                scipy.stats.binom.pmf(np.arange(own + 1), own, hit),
+                scipy.stats.binom.pmf(np.arange(n - own + 1), n - own, miss),
+            )
+            exact.append(float(np.log(joint[count])))
+        found = saddlepoint(np.array([float(count)]), shares, float(n), hit, miss)
+        np.testing.assert_allclose(found - found[1], np.array(exact) - exact[1], atol=0.08)
+
+
+def test_the_masses_are_those_of_their_laws() -> None:
+    limits = np.array([0.0, 0.001, 0.01, 0.05, 0.2, 1.0])
+    left, right, mean = limits[:-1], limits[1:], 0.02
+    alphas = np.array([0.05, 0.5, 2.0, 30.0])
+    for a, row in zip(alphas, beta_masses(alphas, mean, left, right), strict=True):
+        law = scipy.stats.beta(a, a * (1 / mean - 1))
+        np.testing.assert_allclose(row, law.cdf(right) - law.cdf(left), atol=2e-3)
+    for s, row in zip(learning.SIGMAS, lognormal_masses(mean, left, right), strict=True):
+        log_law = scipy.stats.lognorm(s, scale=mean * np.exp(-(s**2) / 2))
+        np.testing.assert_allclose(row, log_law.cdf(right) - log_law.cdf(left), atol=2e-3)
+    sparse = sparse_masses(mean, left, right)
+    np.testing.assert_allclose(sparse.sum(axis=1), 1, atol=1e-6)
+    assert (sparse[:, 0] > 0.35).all()  # some answers are absent under each of them
+
+
+def test_the_weighted_projection_takes_from_the_least_sure() -> None:
+    shares = weighted_projection(np.array([0.7, 0.3, 0.2]), np.array([0.0, 0.1, 0.1]))
+    np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=1e-9)
+    np.testing.assert_allclose(weighted_projection(np.zeros(4), np.zeros(4)), 0.25)
