@@ -1,6 +1,6 @@
 """Do the intervals cover? A study over k, epsilon, n, skew and mechanisms.
 
-``python -m benchmarks.coverage`` writes docs/results/coverage.json and coverage.md: how often
+``python -m benchmarks.coverage`` writes docs/results/coverage.json, .md and .png: how often
 nominal 95 % intervals hold the share, for the people who answered and for their population, of all
 shares and of those below one standard error, and how often simultaneous bands hold all of them.
 """
@@ -122,6 +122,11 @@ def page(rows: list[dict[str, Any]]) -> str:
         "Written by `benchmarks.coverage`: how often nominal 95 % intervals hold the true share, "
         "mean over cells. *near zero*: shares below one standard error. *simultaneous*: all shares "
         "at once. The bars: 93 to 97 % on average, not below 90 % near zero.",
+        "",
+        "![coverage of every cell](coverage.png)",
+        "",
+        "Each point is a cell of the study; the lines are three standard deviations around 95 % "
+        "for as many independent shares.",
     ]
     for method, group in by(rows, "method").items():
         lines += ["", f"## Estimator: {method}", ""]
@@ -139,6 +144,28 @@ def page(rows: list[dict[str, Any]]) -> str:
             where = f"{r['mechanism']} | {r['k']} | {r['n']} | {r['epsilon']:g} | {r['law']}"
             lines.append(f"| {where} | {100 * r['coverage']['near zero']:.1f} % |")
     return "\n".join(lines) + "\n"
+
+
+def picture(rows: list[dict[str, Any]], path: Path) -> None:
+    """Draw the coverage of every cell against how many shares it is a mean of, by estimator."""
+    from matplotlib.figure import Figure
+
+    methods = by(rows, "method")
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    axes = figure.subplots(1, len(methods), sharey=True, squeeze=False)[0]
+    for ax, (name, group) in zip(axes, methods.items(), strict=True):
+        asked = np.array([row["asked"]["respondents"] for row in group])
+        held = np.array([row["coverage"]["respondents"] for row in group])
+        ax.semilogx(asked, 100 * held, ".", markersize=2.5, alpha=0.35, color="#4477aa")
+        n = np.geomspace(asked.min(), asked.max(), 100)
+        for side in (-3, 3):  # independent shares would stay between
+            ax.plot(n, 95 + side * 100 * np.sqrt(0.95 * 0.05 / n), color="#222", linewidth=0.8)
+        ax.set_title(name, loc="left", fontsize=10)
+        ax.set_xlabel("shares asked for in the cell")
+        ax.set_ylim(85, 100.5)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("held by 95 % intervals, %")
+    figure.savefig(path, dpi=150)
 
 
 def main() -> None:
@@ -160,6 +187,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "coverage.json").write_text(json.dumps(rows, indent=0))
     (options.output / "coverage.md").write_text(page(rows))
+    picture(rows, options.output / "coverage.png")
     print(page(rows))
 
 
