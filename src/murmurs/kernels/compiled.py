@@ -84,8 +84,51 @@ def below(words: U32, bound: int, spare: U32, out: U32) -> int:
 
 
 @njit(nogil=True, cache=True)
+def _small_subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
+    """As `subsets` for k up to 128: the bits stay in two registers, which takes half the time."""
+    used = 0
+    limits = np.empty(w + 1, np.uint32)
+    for d in range(w + 1):
+        limits[d] = np.uint32(2**32 % (k - w + d))
+    one, half, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    for i in range(len(own)):
+        forced = 1 if own[i] >= 0 else 0
+        skip = np.uint64(own[i]) if forced else np.uint64(k)
+        at = np.uint64(i * w)
+        low, high = np.uint64(0), np.uint64(0)
+        for d in range(forced, w):
+            bound = np.uint64(k - w + d - forced + 1)
+            limit = limits[np.uint64(d + 1 - forced)]
+            product = np.uint64(words[at + np.uint64(d)]) * bound
+            while np.uint32(product) < limit:
+                if used >= len(spare):
+                    return used + 1
+                product = np.uint64(spare[used]) * bound
+                used += 1
+            draw = product >> np.uint64(32)
+            place = draw + np.uint64(draw >= skip)
+            last = bound - one
+            last += np.uint64(last >= skip)
+            word = high if place >> half else low
+            place = last if word >> (place & low_bits) & one else place
+            upper = place >> half
+            high |= upper << (place & low_bits)
+            low |= (one - upper) << (place & low_bits)
+        if forced:
+            upper = skip >> half
+            high |= upper << (skip & low_bits)
+            low |= (one - upper) << (skip & low_bits)
+        for j in range(out.shape[1]):
+            word = low if j < 8 else high
+            out[i, j] = np.uint8(word >> np.uint64(8 * (j & 7)))
+    return used
+
+
+@njit(nogil=True, cache=True)
 def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
     """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    if k <= 128:
+        return int(_small_subsets(own, k, w, words, spare, out))
     # Indices are unsigned: numba would test signed ones for being negative at every access.
     used = 0
     limits = np.empty(w + 1, np.uint32)
