@@ -27,11 +27,11 @@ from murmurs.mechanism import Mechanism
 
 
 def best_seconds(work: Callable[[], object], repeat: int) -> float:
-    """Return the smallest CPU time of ``work`` over several runs, after one to warm up."""
+    """Return the smallest CPU time of ``work`` over several runs, a second of them at least."""
     work()
     gc.disable()
-    times = []
-    for _ in range(repeat):
+    times: list[float] = []
+    while len(times) < repeat or sum(times) < 1:
         start = time.process_time()
         work()
         times.append(time.process_time() - start)
