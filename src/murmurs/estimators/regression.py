@@ -44,20 +44,13 @@ def regression(
     def normal(shares: Floats) -> Floats:
         return channel.collect(weights * channel.gain(shares))
 
-    if not constrained:
-        shares, residual, steps = _conjugate_gradient(normal, goal, tolerance, most)
-        return Estimate(
-            counts,
-            shares,
-            "regression",
-            why,
-            iterations=steps,
-            gap=residual,
-            converged=residual <= tolerance,
-        )
-    shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
+    if constrained:
+        shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
+        left = f"the squares may be {gap:.3g} above their minimum"
+    else:
+        shares, gap, steps = _conjugate_gradient(normal, goal, tolerance, most)
+        left = f"the normal equations have a relative residual of {gap:.3g}"
     converged = steps < most or gap <= tolerance
-    note = f"not converged: the squares may be {gap:.3g} above their minimum after {steps} steps"
     return Estimate(
         counts,
         shares,
@@ -66,7 +59,7 @@ def regression(
         iterations=steps,
         gap=gap,
         converged=converged,
-        notes=() if converged else (note,),
+        notes=() if converged else (f"not converged: {left} after {steps} steps",),
     )
 
 
