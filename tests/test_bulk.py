@@ -330,25 +330,40 @@ def test_support_totals_of_more_keys_than_a_tile_agree() -> None:
 
 
 @patient
-@given(seeds, st.integers(1, 6), st.integers(2, 40), st.integers(1, 60), st.integers(0, 2**32 - 1))
-def test_sketch_totals_are_those_of_xxhash(
-    seed: int, rows: int, width: int, k: int, salt: int
+@given(
+    seeds,
+    st.integers(1, 6),
+    st.integers(2, 40),
+    st.integers(1, 3),
+    st.integers(0, 60),
+    st.integers(0, 2**32 - 1),
+)
+def test_places_and_sums_over_them_are_those_of_xxhash(
+    seed: int, rows: int, width: int, hashes: int, k: int, salt: int
 ) -> None:
     """Whole numbers, so that sums are exact in any order."""
-    table = np.random.default_rng(seed).integers(-1000, 1000, (rows, width)).astype(float)
-    wanted = [
-        sum(
-            table[
-                row,
-                xxhash.xxh32_intdigest(key.to_bytes(8, "little"), (salt + row) % 2**32) * width
-                >> 32,
-            ]
-            for row in range(rows)
-        )
-        for key in range(k)
-    ]
+    rng = np.random.default_rng(seed)
+    keys = rng.integers(0, 2**64, k, np.uint64)
+    table = rng.integers(-1000, 1000, rows * width + 1).astype(float)
+    table[-1] = 0
+    values = rng.integers(-1000, 1000, k).astype(float)
+    own: list[set[int]] = [set() for _ in range(k)]
+    for j, key in enumerate(keys.tolist()):
+        for row, i in itertools.product(range(rows), range(hashes)):
+            digest = xxhash.xxh32_intdigest(
+                key.to_bytes(8, "little"), (salt + row * hashes + i) % 2**32
+            )
+            own[j].add(row * width + (digest * width >> 32))
     for form in (plain, compiled):
-        assert form.sketch_totals(table, salt, k).tolist() == wanted
+        places = form.places(keys, salt, rows, width, hashes)
+        found = [set(places[:, j].tolist()) - {rows * width} for j in range(k)]
+        assert found == own
+        assert (places < rows * width).sum() == sum(len(places) for places in own)
+        assert form.gather(places, table).tolist() == [table[list(s)].sum() for s in own]
+        wanted = [sum(values[j] for j in range(k) if at in own[j]) for at in range(rows * width)]
+        assert form.scatter(places, values, rows * width + 1)[:-1].tolist() == wanted
+        pairs = [[table[list(a & b)].sum() for b in own] for a in own]
+        assert form.gram(places, table, hashes).tolist() == pairs
 
 
 @patient

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 
 def whole(value: object, name: str, low: int, high: int) -> int:

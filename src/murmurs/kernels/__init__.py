@@ -61,8 +61,24 @@ class Kernels(Protocol):
         """Count, for each key 0..k-1, the rows with hash(key, seed) - low < width (mod 2**32)."""
         ...
 
-    def sketch_totals(self, table: F64, salt: int, k: int) -> F64:
-        """Add up, for each key 0..k-1, table[row, bucket of the key under seed salt + row]."""
+    def places(self, keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
+        """Hash every key into every row, one row of the result for each hash of each row.
+
+        Hash i of row r has the seed salt + r * hashes + i. An entry is r * width + bucket, or
+        rows * width where an earlier hash of the row has that bucket already.
+        """
+        ...
+
+    def gather(self, places: U32, table: F64) -> F64:
+        """Add up, for each key, the entries of the table at its places."""
+        ...
+
+    def scatter(self, places: U32, values: F64, size: int) -> F64:
+        """Add the value of each key to a new table at all its places; `gather` turned round."""
+        ...
+
+    def gram(self, places: U32, table: F64, hashes: int) -> F64:
+        """Add up, for each two keys, the entries of the table at the places they share."""
         ...
 
     def support_likelihood(self, rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:

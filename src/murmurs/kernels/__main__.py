@@ -25,7 +25,10 @@ def main() -> None:
         kernels.bit_totals(rows, 64)
     kernels.support_totals(words, words, words, 4)
     kernels.support_likelihood(np.zeros((2, 1), np.uint8), np.zeros(8), 1.0)
-    kernels.sketch_totals(np.zeros((2, 2)), 0, 4)
+    places = kernels.places(wide, 0, 2, 2, 1)
+    kernels.gather(places, np.zeros(5))
+    kernels.scatter(places, np.zeros(16), 5)
+    kernels.gram(places, np.zeros(5), 1)
 
 
 if __name__ == "__main__":

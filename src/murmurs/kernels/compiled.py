@@ -223,8 +223,7 @@ def bit_totals(packed: U8, k: int) -> I64:
 
 @njit(nogil=True, cache=True)
 def _finish(h: np.uint32) -> np.uint32:
-    """Return XXH32 of a key from the sum of its seed and its lower half's product."""
-    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+    """Return XXH32 of a key from its state after the upper half was added."""
     h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
     h = np.uint32((h ^ h >> np.uint32(15)) * _P2)
     h = np.uint32((h ^ h >> np.uint32(13)) * _P3)
@@ -248,7 +247,9 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
                 seed = np.uint32(seeds[i] + _START)
                 lo, wide = low[i], width[i]
                 for j in range(size):
-                    h = _finish(np.uint32(seed + products[j]))
+                    h = np.uint32(seed + products[j])
+                    h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+                    h = _finish(h)  # the upper half of these keys is zero
                     sums[j] += np.uint32(np.uint32(h - lo) < wide)
             for j in range(size):
                 total[first + j] += sums[j]
@@ -256,16 +257,86 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
 
 
 @njit(nogil=True, cache=True)
-def sketch_totals(table: F64, salt: int, k: int) -> F64:
-    """Look every key up in every row, one row at a time."""
-    rows, width = table.shape
-    total = np.zeros(k)
-    for row in range(rows):
-        seed = np.uint32(np.uint32(salt + row) + _START)
+def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
+    """Hash all keys, one hash of one row after another."""
+    k = len(keys)
+    out = np.empty((rows * hashes, k), np.uint32)
+    nowhere = np.uint32(rows * width)
+    for place in range(rows * hashes):
+        row = place // hashes
+        seed = np.uint32(np.uint32(salt + place) + _START)
         for j in range(k):
-            h = _finish(np.uint32(seed + np.uint32(j) * _P3))
-            total[j] += table[row, np.uint64(h) * np.uint64(width) >> np.uint64(32)]
+            lower = np.uint32(keys[j] & np.uint64(0xFFFFFFFF))
+            upper = np.uint32(keys[j] >> np.uint64(32))
+            h = np.uint32(seed + lower * _P3)
+            h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+            h = _finish(np.uint32(h + upper * _P3))
+            bucket = np.uint32(np.uint64(h) * np.uint64(width) >> np.uint64(32))
+            at = np.uint32(np.uint32(row * width) + bucket)
+            for earlier in range(row * hashes, place):
+                if out[earlier, j] == at:
+                    at = nowhere
+                    break
+            out[place, j] = at
+    return out
+
+
+@njit(nogil=True, cache=True)
+def gather(places: U32, table: F64) -> F64:
+    """Look all keys up; keys by tiles that stay in the nearest cache."""
+    m, k = places.shape
+    total = np.zeros(k)
+    for first in range(0, k, _TILE):
+        last = min(first + _TILE, k)
+        for row in range(m):
+            for j in range(first, last):
+                total[j] += table[places[row, j]]
     return total
+
+
+@njit(nogil=True, cache=True)
+def scatter(places: U32, values: F64, size: int) -> F64:
+    """Add all values, one hash of one row after another."""
+    m, k = places.shape
+    out = np.zeros(size)
+    for row in range(m):
+        for j in range(k):
+            out[places[row, j]] += values[j]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def gram(places: U32, table: F64, hashes: int) -> F64:
+    """List the keys of each place of a row, and add its entry to all their pairs."""
+    m, k = places.shape
+    out = np.zeros((k, k))
+    size = len(table) - 1
+    if m == 0 or k == 0:
+        return out
+    width = size * hashes // m
+    first = np.empty(width + 2, np.int64)
+    keys = np.empty(k * hashes, np.int64)
+    for row in range(m // hashes):
+        first[:] = 0
+        low = row * width
+        for i in range(row * hashes, (row + 1) * hashes):
+            for j in range(k):
+                if places[i, j] < size:
+                    first[places[i, j] - low + 2] += 1
+        for place in range(2, width + 2):
+            first[place] += first[place - 1]
+        for i in range(row * hashes, (row + 1) * hashes):
+            for j in range(k):
+                if places[i, j] < size:
+                    place = places[i, j] - low + 1
+                    keys[first[place]] = j
+                    first[place] += 1
+        for place in range(width):
+            entry = table[low + place]
+            for a in range(first[place], first[place + 1]):
+                for b in range(first[place], first[place + 1]):
+                    out[keys[a], keys[b]] += entry
+    return out
 
 
 @njit(nogil=True, cache=True)

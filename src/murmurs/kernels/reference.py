@@ -126,14 +126,48 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
     return total
 
 
-def sketch_totals(table: F64, salt: int, k: int) -> F64:
-    """Look every key up in every row, one row at a time."""
-    total = np.zeros(k)
-    keys = np.arange(k, dtype=np.uint64)
-    for row, entries in enumerate(table):
-        seed = np.array([(salt + row) % 2**32], np.uint32)
-        total += entries[buckets(keys, seed, table.shape[1])]
+def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
+    """Hash all keys at once, one hash of one row after another."""
+    out = np.empty((rows * hashes, len(keys)), np.uint32)
+    for place in range(rows * hashes):
+        row, i = divmod(place, hashes)
+        seed = np.array([(salt + place) % 2**32], np.uint32)
+        out[place] = row * width + buckets(keys, seed, width)
+        for earlier in range(place - i, place):
+            out[place][out[place] == out[earlier]] = rows * width
+    return out
+
+
+def gather(places: U32, table: F64) -> F64:
+    """Look all keys up, one hash of one row after another."""
+    total = np.zeros(places.shape[1])
+    for at in places:
+        total += table[at]
     return total
+
+
+def scatter(places: U32, values: F64, size: int) -> F64:
+    """Add all values, one hash of one row after another."""
+    out = np.zeros(size)
+    for at in places:
+        out += np.bincount(at, weights=values, minlength=size)
+    return out
+
+
+def gram(places: U32, table: F64, hashes: int) -> F64:
+    """Multiply matrices of zeros and ones, as many rows at once as make a good product."""
+    m, k = places.shape
+    out = np.zeros((k, k))
+    size = len(table) - 1
+    width = max(1, size * hashes // max(m, 1))
+    step = max(1, 4096 // width)
+    for start in range(0, m // hashes, step):
+        low, high = start * width, min((start + step) * width, size)
+        ones = np.zeros((high - low + 1, k))
+        for at in places[start * hashes : (start + step) * hashes]:
+            ones[np.minimum(at.astype(np.int64) - low, high - low), np.arange(k)] = 1
+        out += ones[:-1].T @ (table[low:high, None] * ones[:-1])
+    return out
 
 
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:

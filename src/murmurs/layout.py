@@ -1,0 +1,191 @@
+"""Where answers fall: in each of a number of rows, a few of its ``width`` places.
+
+A row is a hash table of its own: a row of a sketch, or a cohort of people who share hash functions.
+The mean of a table of counts is made of answers' shares through a layout (`masses`), and estimates
+of the shares are made of the table through its adjoint (`totals`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import kernels
+from murmurs.checks import Floats, Integers
+from murmurs.hashing import buckets, hash_keys
+
+Places = NDArray[np.uint32]
+"""Cells of the table, one row for each hash of each row; rows * width stands for nowhere."""
+
+MOST_KEPT = 2**26
+"""Places that are kept in memory; of larger layouts they are hashed again when needed."""
+
+_BLOCK = 2**22
+
+
+class Layout(ABC):
+    """``k`` answers in ``rows`` rows of ``width`` places, up to ``hashes`` of them in each row."""
+
+    k: int
+    rows: int
+    width: int
+    hashes: int
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return the places of some answers after another, all answers once."""
+
+    @abstractmethod
+    def select(self, answers: Integers) -> Layout:
+        """Return the layout of some of the answers."""
+
+    def row(self, row: int) -> NDArray[np.int64]:
+        """Return the places of every answer in one row, one line a hash; ``width`` is nowhere."""
+        own = slice(row * self.hashes, (row + 1) * self.hashes)
+        parts = [places[own].astype(np.int64) for _, places in self.blocks()]
+        places = np.concatenate(parts, axis=1)
+        return np.minimum(places - row * self.width, self.width)
+
+    @abstractmethod
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row; one line a hash, ``width`` is nowhere."""
+
+    def masses(self, shares: Floats) -> Floats:
+        """Return the share that falls on each place of each row."""
+        scatter, size = kernels.load().scatter, self.rows * self.width + 1
+        out = np.zeros(size)
+        for part, places in self.blocks():
+            out += scatter(places, np.ascontiguousarray(shares[part], np.float64), size)
+        return out[:-1].reshape(self.rows, self.width)
+
+    def totals(self, table: Floats) -> Floats:
+        """Return for each answer the sum of the table over its places."""
+        gather, flat = kernels.load().gather, np.append(table.ravel(), 0.0)
+        return np.concatenate([gather(places, flat) for _, places in self.blocks()])
+
+    def alike(self) -> list[Integers]:
+        """Return groups of answers with the same places in every row, which nothing tells apart.
+
+        Places are given random whole numbers; answers with equal sums, twice, are alike.
+        """
+        rng = np.random.default_rng(0)
+        sums = [
+            self.totals(rng.integers(0, 2**36, (self.rows, self.width)).astype(np.float64))
+            for _ in range(2)
+        ]
+        order = np.lexsort(sums)
+        same = np.logical_and(*(np.diff(total[order]) == 0 for total in sums))
+        edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
+        starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        return [np.sort(order[a : b + 1]) for a, b in zip(starts, ends, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(Layout):
+    """Places that are given: by permutations of a closed alphabet, or by another system's hash."""
+
+    places: Places
+    rows: int
+    width: int
+    hashes: int = 1
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """How many answers have places."""
+        return int(self.places.shape[1])
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row."""
+        lines = rows * self.hashes + np.arange(self.hashes)[:, None]
+        places = self.places[lines, answers].astype(np.int64) - rows * self.width
+        return np.asarray(np.minimum(places, self.width))
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places at once."""
+        yield slice(0, self.k), self.places
+
+    def select(self, answers: Integers) -> Listed:
+        """Return the layout of some of the answers."""
+        kept = np.ascontiguousarray(self.places[:, answers])
+        return Listed(kept, self.rows, self.width, self.hashes)
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed(Layout):
+    """Places by hash of 64-bit keys; hash i of row r has the seed salt + r * hashes + i."""
+
+    keys: NDArray[np.uint64]
+    rows: int
+    width: int
+    salt: int = 0
+    hashes: int = 1
+
+    @property
+    def k(self) -> int:  # type: ignore[override]
+        """How many answers have keys."""
+        return len(self.keys)
+
+    def _hashed(self, keys: NDArray[np.uint64]) -> Places:
+        return kernels.load().places(keys, self.salt, self.rows, self.width, self.hashes)
+
+    @cached_property
+    def _kept(self) -> Places:
+        return self._hashed(self.keys)
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places if they can be kept, otherwise block after block."""
+        each = self.rows * self.hashes
+        if self.k * each <= MOST_KEPT:
+            yield slice(0, self.k), self._kept
+            return
+        size = max(1, _BLOCK // each)
+        for start in range(0, self.k, size):
+            part = slice(start, min(start + size, self.k))
+            yield part, self._hashed(self.keys[part])
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Hash each answer into one row."""
+        seeds = (self.salt + rows * self.hashes + np.arange(self.hashes)[:, None]) % 2**32
+        return first_ones(
+            buckets(self.keys[answers], seeds.astype(np.uint32), self.width).astype(np.int64),
+            self.width,
+        )
+
+    def row(self, row: int) -> NDArray[np.int64]:
+        """Hash the one row."""
+        salt = (self.salt + row * self.hashes) % 2**32
+        places = kernels.load().places(self.keys, salt, 1, self.width, self.hashes)
+        return places.astype(np.int64)
+
+    def select(self, answers: Integers) -> Hashed:
+        """Return the layout of some of the answers."""
+        return Hashed(self.keys[answers], self.rows, self.width, self.salt, self.hashes)
+
+
+def first_ones(places: Integers, width: int) -> Integers:
+    """Send to ``width``, which is nowhere, what another line has on top of it already."""
+    for line in range(1, len(places)):
+        again = (places[line] == places[:line]).any(axis=0)
+        places[line][again] = width
+    return places
+
+
+def permuted(k: int, rows: int, width: int, salt: int) -> Listed:
+    """Return k answers permuted in each row, then taken modulo width: every place is as full.
+
+    The permutation of row r sorts the answers by their hash under the seed salt + r, equal hashes
+    by number; the answer's place is its rank modulo width.
+    """
+    keys = np.arange(k, dtype=np.uint64)
+    places = np.empty((rows, k), np.uint32)
+    ranks = np.arange(k) % width
+    for row in range(rows):
+        seed = np.array([(salt + row) % 2**32], np.uint32)
+        order = np.argsort(hash_keys(keys, seed), kind="stable")
+        places[row, order] = row * width + ranks
+    return Listed(places, rows, width)

@@ -1,0 +1,81 @@
+"""Strings as answers: one normal form, one 64-bit key, and lists of candidates.
+
+The key of a string is the first eight bytes, little-endian, of the SHA-256 of its UTF-8 bytes in
+Unicode's normal form C. So "Zürich" is one answer, however its ü was typed. A key is hashed into
+rows and places like any other (`murmurs.hashing`). Known answers are in ``vectors/strings.json``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_CANDIDATES = 2**22
+
+
+def normal(text: object) -> str:
+    r"""Return a string in normal form C; what is empty or no Unicode text is refused.
+
+    >>> normal("Zu\u0308rich") == "Z\u00fcrich"
+    True
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"an answer to an open question is a string, not {text!r}")
+    if not text:
+        raise ValueError("an answer to an open question is a string that is not empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{text!r} is no Unicode text: it has half of a surrogate pair at place {error.start}"
+        ) from None
+    return unicodedata.normalize("NFC", text)
+
+
+def key(text: str) -> int:
+    """Return the 64-bit key of a string: what a device hashes.
+
+    >>> hex(key("Zürich"))
+    '0x35b6ca065e685142'
+    """
+    return int.from_bytes(hashlib.sha256(normal(text).encode()).digest()[:8], "little")
+
+
+def keys(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the keys of many strings."""
+    return np.array([key(text) for text in texts], np.uint64)
+
+
+def candidates(texts: Sequence[object], check: Callable[[object], str] = normal) -> tuple[str, ...]:
+    """Return a list of candidates, checked and each once; all that is wrong is told by line.
+
+    >>> candidates(["tea", "coffee", "", "tea"])
+    Traceback (most recent call last):
+    ValueError: 2 of 4 candidates cannot be taken: line 3: it is empty; line 4: 'tea' is the same
+    as line 1
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError("candidates are a list of strings, not one string")
+    if len(texts) > MOST_CANDIDATES:
+        raise ValueError(f"there are {len(texts)} candidates, at most {MOST_CANDIDATES} are taken")
+    seen: dict[str, int] = {}
+    wrong: list[str] = []
+    for line, text in enumerate(texts, 1):
+        try:
+            form = check(text)
+        except (TypeError, ValueError) as error:
+            wrong.append(f"line {line}: {'it is empty' if text == '' else error}")
+            continue
+        if form in seen:
+            wrong.append(f"line {line}: {text!r} is the same as line {seen[form]}")
+        seen.setdefault(form, line)
+    if wrong:
+        more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise ValueError(
+            f"{len(wrong)} of {len(texts)} candidates cannot be taken: {'; '.join(wrong[:5])}{more}"
+        )
+    return tuple(seen)
