@@ -75,15 +75,23 @@ def truth_ratio(numerator: int, spread: Fraction) -> Fraction:
     return 1 + spread * Fraction(numerator, SCALE - numerator)
 
 
-def flip_numerator(epsilon: float) -> int:
-    """Return the smallest chance of flipping one bit that keeps epsilon, over 2**53.
+def flip_numerator(epsilon: float, bits: int = 1) -> int:
+    """Return the smallest chance of flipping each of so many bits that keeps epsilon, over 2**53.
 
-    The ratio is (2**53 - flip) / flip.
+    The ratio is ((2**53 - flip) / flip)^bits.
 
-    >>> flip_numerator(700.0)
-    1
+    >>> flip_numerator(700.0), flip_numerator(2.0, bits=2) == flip_numerator(1.0)
+    (1, True)
     """
-    return math.ceil(SCALE / (1 + exp_below(epsilon)))
+    most = exp_below(epsilon)
+    root = _DIGITS.power(
+        _DIGITS.divide(Decimal(most.numerator), Decimal(most.denominator)),
+        _DIGITS.divide(Decimal(1), Decimal(bits)),
+    )
+    flip = max(1, math.ceil(SCALE / (1 + Fraction(root))))
+    while flip_ratio(flip) ** bits > most:  # the root is rounded
+        flip += 1
+    return flip
 
 
 def flip_ratio(numerator: int) -> Fraction:

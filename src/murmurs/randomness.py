@@ -7,11 +7,14 @@ Both verbs read whole bytes, so that the same bytes give the same report in ever
 - ``below(n)`` reads as many bytes as n - 1 needs, takes them as a little-endian integer, keeps
   as many low bits as n - 1 has, and tries again if the result is not smaller than ``n``.
 
-`Secure` is for devices, `Study` for reproducible studies, `Given` for known-answer vectors.
+`Secure` is for devices, `Derived` for what a device draws once and must find again, `Study` for
+reproducible studies, `Given` for known-answer vectors.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import threading
 import weakref
@@ -149,6 +152,71 @@ class Given(FromBytes):
         taken = self._data[self._used : self._used + size]
         self._used += size
         return taken
+
+
+SHORTEST_SECRET = 16
+"""Bytes of a device's secret, at least."""
+
+
+class Derived(FromBytes):
+    """Bytes that follow from a secret and a context: found again at will, and chance to others.
+
+    They are the blocks HMAC-SHA256(secret, context || i), i = 0, 1, ... as eight bytes. A context
+    is text, bytes and whole numbers, written as ``b"murmurs derived 1"`` and for each part a letter
+    (s, b, i), its length as eight bytes, and itself: as UTF-8, as it is, in decimal digits. So no
+    two contexts are written alike. Numbers of eight bytes are little-endian.
+
+    >>> secret = bytes(range(32))
+    >>> Derived(secret, "coffee", 2).below(1000), Derived(secret, "coffee", 2).below(1000)
+    (675, 675)
+    >>> Derived(secret, "coffee2").below(1000)
+    174
+    """
+
+    def __init__(self, secret: bytes, *context: str | bytes | int) -> None:
+        written = b"".join([b"murmurs derived 1", *map(_written, context)])
+        self._mac = hmac.new(check_secret(secret), written, hashlib.sha256)
+        self._next = 0
+        self._buffer = b""
+
+    def __repr__(self) -> str:
+        return "Derived(...)"  # the context may hold an answer
+
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` bytes."""
+        while len(self._buffer) < size:
+            block = self._mac.copy()
+            block.update(self._next.to_bytes(8, "little"))
+            self._buffer += block.digest()
+            self._next += 1
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
+
+
+def check_secret(secret: object) -> bytes:
+    """Return the secret if it is enough bytes; an error does not show it."""
+    if not isinstance(secret, bytes):
+        raise TypeError(
+            f"a secret is bytes, for example secrets.token_bytes(32), not {type(secret).__name__}"
+        )
+    if len(secret) < SHORTEST_SECRET:
+        raise ValueError(
+            f"a secret has at least {SHORTEST_SECRET} bytes, not {len(secret)}: "
+            "secrets.token_bytes(32) makes one"
+        )
+    return secret
+
+
+def _written(part: object) -> bytes:
+    if isinstance(part, str):
+        letter, text = b"s", part.encode()
+    elif isinstance(part, bytes):
+        letter, text = b"b", part
+    elif isinstance(part, int) and not isinstance(part, bool):
+        letter, text = b"i", b"%d" % part
+    else:
+        raise TypeError(f"a context is text, bytes and whole numbers, not {type(part).__name__}")
+    return letter + len(text).to_bytes(8, "little") + text
 
 
 def as_randomness(random: object) -> Randomness:

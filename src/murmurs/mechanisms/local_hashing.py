@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -14,13 +15,74 @@ from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE, bucket, bucket_bounds, buckets
-from murmurs.mechanism import Truthful
+from murmurs.mechanism import Mechanism, Truthful
 from murmurs.randomness import Randomness
 from murmurs.wire import Hash, Hashed, Reports
 
 
+class Hashing(Mechanism[Hash]):
+    """What mechanisms with a hash function in each report share.
+
+    With a certain chance the value is the bucket of the answer, otherwise any of the g.
+    """
+
+    g: int
+
+    @property
+    @abstractmethod
+    def truth_probability(self) -> Fraction:
+        """The chance of telling the truth, exactly."""
+
+    @property
+    def shape(self) -> Hashed:
+        """A report is a seed and a value."""
+        return Hashed(self.g)
+
+    @property
+    def channel(self) -> Symmetric:
+        """Cell j counts the reports whose function sends j to their value."""
+        lie = (1 - self.truth_probability) / self.g
+        hit, miss = self.truth_probability + lie, Fraction(1, self.g)
+        return Symmetric.independent(self.k, hit, miss)
+
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        n = len(answers)
+        out = self.shape.empty(n)
+        seeds = random.words(n)
+        own = buckets(answers.view(np.uint64), seeds, self.g)
+        out["seed"] = seeds
+        truth = self.truth_probability  # its denominator is a power of two
+        honest = random.chance(truth.numerator, n, truth.denominator)
+        out["value"] = np.where(honest, own, random.below(self.g, n))
+        return out
+
+    def supports(self, reports: Reports) -> NDArray[np.uint8]:
+        """Return which answers each report supports, as packed bits: those in its bucket."""
+        checked = self.shape.check(reports)
+        keys = np.arange(self.k, dtype=np.uint64)[None, :]
+        out = np.empty((len(checked), -(-self.k // 8)), np.uint8)
+        rows = max(1, 2**20 // self.k)
+        for start in range(0, len(checked), rows):
+            part = checked[start : start + rows]
+            own = buckets(keys, part["seed"][:, None], self.g) == part["value"][:, None]
+            out[start : start + rows] = np.packbits(own, axis=1, bitorder="little")
+        return out
+
+    def _tally(self, reports: Reports) -> Integers:
+        bounds = bucket_bounds(self.g)
+        low = bounds[:-1].astype(np.uint32)
+        width = np.diff(bounds).astype(np.uint32)
+        seeds, values = np.ascontiguousarray(reports["seed"]), reports["value"]
+        return kernels.load().support_totals(seeds, low[values], width[values], self.k)
+
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        channel = self.channel
+        true = rng.binomial(histogram, float(channel.hit))
+        return np.asarray(true + rng.binomial(histogram.sum() - histogram, float(channel.miss)))
+
+
 @dataclass(frozen=True)
-class LocalHashing(Truthful[Hash]):
+class LocalHashing(Truthful[Hash], Hashing):
     """Local hashing: every report has a hash function of its own; g buckets, the best by default.
 
     Use it when k is very large or open and the reports should be short: 32 bits and a bucket. The
@@ -62,57 +124,12 @@ class LocalHashing(Truthful[Hash]):
         """One of g values supports an answer, given the seed."""
         return Fraction(self.g)
 
-    @property
-    def shape(self) -> Hashed:
-        """A report is a seed and a value."""
-        return Hashed(self.g)
-
-    @property
-    def channel(self) -> Symmetric:
-        """Cell j counts the reports whose function sends j to their value."""
-        lie = (1 - self.truth_probability) / self.g
-        hit, miss = self.truth_probability + lie, Fraction(1, self.g)
-        return Symmetric.independent(self.k, hit, miss)
-
     def _report(self, answer: int, random: Randomness) -> Hash:
         """Return a seed and the randomised bucket under it."""
         seed = random.below(2**32)
         if random.chance(self.truth):
             return Hash(seed, bucket(answer, seed, self.g))
         return Hash(seed, random.below(self.g))
-
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
-        n = len(answers)
-        out = self.shape.empty(n)
-        seeds = random.words(n)
-        own = buckets(answers.view(np.uint64), seeds, self.g)
-        out["seed"] = seeds
-        out["value"] = np.where(random.chance(self.truth, n), own, random.below(self.g, n))
-        return out
-
-    def supports(self, reports: Reports) -> NDArray[np.uint8]:
-        """Return which answers each report supports, as packed bits: those in its bucket."""
-        checked = self.shape.check(reports)
-        keys = np.arange(self.k, dtype=np.uint64)[None, :]
-        out = np.empty((len(checked), -(-self.k // 8)), np.uint8)
-        rows = max(1, 2**20 // self.k)
-        for start in range(0, len(checked), rows):
-            part = checked[start : start + rows]
-            own = buckets(keys, part["seed"][:, None], self.g) == part["value"][:, None]
-            out[start : start + rows] = np.packbits(own, axis=1, bitorder="little")
-        return out
-
-    def _tally(self, reports: Reports) -> Integers:
-        bounds = bucket_bounds(self.g)
-        low = bounds[:-1].astype(np.uint32)
-        width = np.diff(bounds).astype(np.uint32)
-        seeds, values = np.ascontiguousarray(reports["seed"]), reports["value"]
-        return kernels.load().support_totals(seeds, low[values], width[values], self.k)
-
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        channel = self.channel
-        true = rng.binomial(histogram, float(channel.hit))
-        return np.asarray(true + rng.binomial(histogram.sum() - histogram, float(channel.miss)))
 
 
 def best_range(k: int, epsilon: float) -> int:

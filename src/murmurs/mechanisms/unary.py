@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -13,10 +14,11 @@ from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Integers, real, whole
+from murmurs.longitudinal import Derive, Longitudinal
 from murmurs.mechanism import LARGEST_K, Mechanism, settle_flip
 from murmurs.privacy import SCALE, check_promise, flip_numerator, log_above
 from murmurs.randomness import Randomness
-from murmurs.wire import Bits, Reports
+from murmurs.wire import Bits, Report, Reports
 
 
 class Unary(Mechanism[bytes]):
@@ -56,10 +58,12 @@ class Unary(Mechanism[bytes]):
 
     def _report(self, answer: int, random: Randomness) -> bytes:
         """Return the bits, drawn from the first to the last."""
+        return self._packed(self._bit(j == answer, random) for j in range(self.k))
+
+    def _packed(self, bits: Iterable[bool]) -> bytes:
         out = bytearray(self.shape.size)
-        for j in range(self.k):
-            if self._bit(j == answer, random):
-                out[j >> 3] |= 1 << (j & 7)
+        for j, bit in enumerate(bits):
+            out[j >> 3] |= bit << (j & 7)
         return bytes(out)
 
     def _encode(self, answers: Integers, random: Bulk) -> Reports:
@@ -163,36 +167,26 @@ class OUE(Unary):
         return random.chance(SCALE // 2 if own else self.flip)
 
 
-@dataclass(frozen=True)
-class BasicRappor(Unary):
-    """Basic RAPPOR with its own three numbers, one-hot: a permanent and an instantaneous response.
+class Responses(Longitudinal[Report]):
+    """RAPPOR's two responses to a bit, with its own three numbers f, p and q over 2**53.
 
-    Use it to speak with systems that publish f, p and q. It has two epsilons: `epsilon` for one
-    report, and `epsilon_forever` for any number of reports of one answer by a device that
-    remembers its permanent response (infinite if f = 0). This class draws the permanent response
-    anew for every report.
-
-    Law, for each bit: the permanent bit is 1 with probability f/2, 0 with f/2, and the true bit
-    with 1 - f; the report's bit is 1 with probability q if the permanent bit is 1, else with p.
-    So p* = (1 - f/2) q + (f/2) p and q* = (1 - f/2) p + (f/2) q. f, p and q are rounded to
-    multiples of 2**-53. Erlingsson, Pihur and Korolova (2014); Fanti et al. (2016), section 2.
-
-    >>> rappor = BasicRappor(k=8, f=0.5, p=0.5, q=0.75)
-    >>> round(rappor.epsilon, 4), round(rappor.epsilon_forever, 4)
-    (0.5371, 2.1972)
+    A permanent bit is 1 with probability f/2, 0 with f/2, and the true bit with 1 - f; a bit of the
+    report is 1 with probability q if the permanent bit is 1, else with p.
     """
 
-    k: int
     f: float
     p: float
     q: float
-    permanent: int = field(default=-1, repr=False)
-    idle: int = field(default=-1, repr=False)
-    busy: int = field(default=-1, repr=False)
-    epsilon: float = field(init=False, repr=False)
+    permanent: int
+    idle: int
+    busy: int
 
-    def __post_init__(self) -> None:
-        self._set(k=whole(self.k, "k", 2, LARGEST_K))
+    @property
+    def differing(self) -> int:
+        """In how many bits two answers differ at most."""
+        return 2
+
+    def _settle_responses(self) -> None:
         for given, name in (("permanent", "f"), ("idle", "p"), ("busy", "q")):
             probability = real(getattr(self, name), name, 0.0, 1.0)
             numerator = round(probability * SCALE)
@@ -217,7 +211,7 @@ class BasicRappor(Unary):
         if self.permanent == 0:
             return float("inf")
         half = Fraction(self.permanent, 2 * SCALE)
-        return log_above(((1 - half) / half) ** 2)
+        return log_above(((1 - half) / half) ** self.differing)
 
     @property
     def one(self) -> Fraction:
@@ -233,6 +227,66 @@ class BasicRappor(Unary):
         seldom_part = self.permanent * seldom
         return Fraction((2 * SCALE - self.permanent) * mostly + seldom_part, 2 * SCALE**2)
 
+    def _permanent_bit(self, own: bool, random: Randomness) -> bool:
+        return random.below(2) == 1 if random.chance(self.permanent) else own
+
     def _bit(self, own: bool, random: Randomness) -> bool:
-        lasting = random.below(2) == 1 if random.chance(self.permanent) else own
-        return random.chance(self.busy if lasting else self.idle)
+        return random.chance(self.busy if own else self.idle)
+
+
+class LongitudinalUnary(Longitudinal[bytes], Unary):
+    """What unary encodings of two rounds share: permanent bits, and bits made from them."""
+
+    @property
+    def states(self) -> int:
+        """One permanent response for each answer."""
+        return self.k
+
+    @abstractmethod
+    def _permanent_bit(self, own: bool, random: Randomness) -> bool:
+        """Return one permanent bit."""
+
+    @abstractmethod
+    def _bit(self, own: bool, random: Randomness) -> bool:
+        """Return one bit of a report, given the permanent one."""
+
+    def _permanent(self, answer: int, derive: Derive) -> bytes:
+        random = derive("bits", answer)
+        return self._packed(self._permanent_bit(j == answer, random) for j in range(self.k))
+
+    def _instant(self, permanent: bytes, random: Randomness) -> bytes:
+        lasting = (permanent[j >> 3] >> (j & 7) & 1 == 1 for j in range(self.k))
+        return self._packed(self._bit(bit, random) for bit in lasting)
+
+
+@dataclass(frozen=True)
+class BasicRappor(Responses[bytes], LongitudinalUnary):
+    """Basic RAPPOR with its own three numbers, one-hot: a permanent and an instantaneous response.
+
+    Use it to speak with systems that publish f, p and q. It has two epsilons: `epsilon` for one
+    report, and `epsilon_forever` for any number of reports of one answer by a `Device`, which
+    keeps its permanent response (infinite if f = 0). `encode` draws the permanent response anew.
+
+    Law: the permanent bits are drawn first, then the bits of the report, each from the first to
+    the last. A permanent bit is 1 with probability f/2, 0 with f/2, and the true bit with
+    1 - f; the report's bit is 1 with probability q if the permanent bit is 1, else with p.
+    So p* = (1 - f/2) q + (f/2) p and q* = (1 - f/2) p + (f/2) q. f, p and q are rounded to
+    multiples of 2**-53. Erlingsson, Pihur and Korolova (2014); Fanti et al. (2016), section 2.
+
+    >>> rappor = BasicRappor(k=8, f=0.5, p=0.5, q=0.75)
+    >>> round(rappor.epsilon, 4), round(rappor.epsilon_forever, 4)
+    (0.5371, 2.1972)
+    """
+
+    k: int
+    f: float
+    p: float
+    q: float
+    permanent: int = field(default=-1, repr=False)
+    idle: int = field(default=-1, repr=False)
+    busy: int = field(default=-1, repr=False)
+    epsilon: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._set(k=whole(self.k, "k", 2, LARGEST_K))
+        self._settle_responses()

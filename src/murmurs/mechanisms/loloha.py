@@ -1,0 +1,101 @@
+"""LOLOHA: local hashing with one function a device, and a permanent response for each bucket."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from murmurs.checks import whole
+from murmurs.hashing import LARGEST_RANGE, bucket
+from murmurs.longitudinal import Derive, Longitudinal, check_forever
+from murmurs.mechanisms.local_hashing import Hashing, best_range
+from murmurs.privacy import (
+    SCALE,
+    check_promise,
+    exp_below,
+    log_above,
+    truth_numerator,
+    truth_ratio,
+)
+from murmurs.randomness import Randomness
+from murmurs.wire import Hash
+
+
+@dataclass(frozen=True)
+class LOLOHA(Longitudinal[Hash], Hashing):
+    """LOLOHA, longitudinal local hashing: for repeated collection of values that change.
+
+    Use it with a `Device` when values change often or k is large. All values in a bucket share a
+    permanent response, so however often the value changes there are at most g of them. One report
+    has the law of `LocalHashing` at `epsilon`. A device keeps its hash function, and so can be
+    recognised by it.
+
+    Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32. The
+    permanent value is that bucket with probability u = permanent / 2**53, otherwise one of 0..g-1
+    uniformly; the value of a report is the permanent one with probability v = truth / 2**53,
+    otherwise one of 0..g-1 uniformly. Both rounds together tell the truth with probability
+    t = u v and else draw uniformly, so e^epsilon >= 1 + g t / (1 - t) and
+    e^forever >= 1 + g u / (1 - u), exactly; u and v are the largest that keep this. Arcolezi et
+    al. (2023). Other software calibrates the second round as if g were 2, and spends less.
+
+    >>> loloha = LOLOHA(k=1000, epsilon=1.0, forever=2.0)
+    >>> loloha.g, loloha.epsilon_realised, loloha.epsilon_forever
+    (4, 0.9999999999999999, 1.9999999999999998)
+    """
+
+    k: int
+    epsilon: float
+    forever: float
+    g: int = 0
+    permanent: int = field(default=0, repr=False)
+    truth: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle()
+        self._set(forever=check_forever(self.epsilon, self.forever))
+        self._set(g=whole(self.g or best_range(self.k, self.epsilon), "g", 2, LARGEST_RANGE))
+        lasting = self.permanent or truth_numerator(self.forever, Fraction(self.g))
+        self._set(permanent=whole(lasting, "permanent", 1, SCALE - 1))
+        self._set(truth=whole(self.truth or self._largest_truth(), "truth", 1, SCALE - 1))
+        lasting_ratio = truth_ratio(self.permanent, Fraction(self.g))
+        check_promise(lasting_ratio, self.forever, f"the permanent response of {self}")
+        check_promise(self.ratio, self.epsilon, self)
+
+    def _largest_truth(self) -> int:
+        """Return the largest chance whose product with the first keeps epsilon."""
+        gain = exp_below(self.epsilon) - 1
+        numerator = math.floor(SCALE**2 * gain / ((self.g + gain) * self.permanent))
+        return min(numerator, SCALE - 1)
+
+    @property
+    def truth_probability(self) -> Fraction:
+        """The chance that both rounds tell the truth, exactly."""
+        return Fraction(self.permanent * self.truth, SCALE**2)
+
+    @property
+    def ratio(self) -> Fraction:
+        """1 + g * truth / (1 - truth), of both rounds."""
+        return 1 + self.g * self.truth_probability / (1 - self.truth_probability)
+
+    @property
+    def epsilon_forever(self) -> float:
+        """Epsilon of the permanent response, whatever number of reports is made from it."""
+        return log_above(truth_ratio(self.permanent, Fraction(self.g)))
+
+    @property
+    def states(self) -> int:
+        """One permanent response for each bucket."""
+        return min(self.k, self.g)
+
+    def _permanent(self, answer: int, derive: Derive) -> Hash:
+        """Return the device's seed and the permanent value of the bucket under it."""
+        seed = derive("seed").below(2**32)
+        own = bucket(answer, seed, self.g)
+        return Hash(seed, self._round(own, self.permanent, derive("bucket", own)))
+
+    def _instant(self, permanent: Hash, random: Randomness) -> Hash:
+        return Hash(permanent.seed, self._round(permanent.value, self.truth, random))
+
+    def _round(self, value: int, truth: int, random: Randomness) -> int:
+        return value if random.chance(truth) else random.below(self.g)
