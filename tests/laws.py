@@ -6,7 +6,9 @@ of `murmurs` is used but the parameters. Each function returns the probability o
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import unicodedata
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -17,6 +19,9 @@ import xxhash
 
 from murmurs import (
     KRR,
+    LOLOHA,
+    LOSUE,
+    ORR,
     OUE,
     SUE,
     BasicRappor,
@@ -24,10 +29,15 @@ from murmurs import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    ORappor,
+    PermutedRappor,
+    PermutedRR,
     ProjectiveGeometry,
+    Rappor,
     Subset,
 )
 from murmurs.mechanism import Mechanism
+from murmurs.mechanisms import Over
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]
@@ -81,6 +91,12 @@ def basic_rappor(m: BasicRappor, x: int) -> Law:
     return bit_rows([one * q + (1 - one) * p for one in lasting])
 
 
+def losue(m: LOSUE, x: int) -> Law:
+    half, u, v = Fraction(1, 2), Fraction(m.permanent, ONE), Fraction(m.flip, ONE)
+    lasting = [half if j == x else u for j in range(m.k)]
+    return bit_rows([one * (1 - v) + (1 - one) * v for one in lasting])
+
+
 def subset(m: Subset, x: int) -> Law:
     sets = list(itertools.combinations(range(m.k), m.w))
     return two_stage(m.truth, [s for s in sets if x in s], sets)
@@ -114,6 +130,18 @@ def local_hashing(m: LocalHashing, x: int) -> Law:
     return law
 
 
+def loloha(m: LOLOHA, x: int) -> Law:
+    """The values of one round after the other, for the seeds that the walk follows."""
+    law: Law = {}
+    for seed in sampled(2**32):
+        permanent = two_stage(m.permanent, [bucket(x, seed, m.g)], range(m.g))
+        for lasting, weight in permanent.items():
+            for value, share in two_stage(m.truth, [lasting], range(m.g)).items():
+                key = (seed, value)
+                law[key] = law.get(key, Fraction(0)) + weight * share / 2**32
+    return law
+
+
 def count_mean_sketch(m: CountMeanSketch, x: int) -> Law:
     law: Law = {}
     flip = Fraction(m.flip, ONE)
@@ -136,6 +164,62 @@ def hadamard_sketch(m: HadamardSketch, x: int) -> Law:
     return law
 
 
+def cohort_law(table: Any, places: Callable[[int], Iterable[set[int]]]) -> Law:
+    """The cohort is uniform; in it each of the sets of places is as likely, and is randomised."""
+    law: Law = {}
+    for cohort in range(table.cohorts):
+        sets = list(places(cohort))
+        for own in sets:
+            if isinstance(table, ORR):
+                (place,) = own
+                at = cohort * table.width
+                every = range(at, at + table.width)
+                given: Law = two_stage(table.truth, [at + place], every)
+            else:
+                one, zero = bit_chances(table)
+                bits = bit_rows([one if b in own else zero for b in range(table.width)])
+                given = {(cohort, report): weight for report, weight in bits.items()}
+            for report, weight in given.items():
+                part = weight / table.cohorts / len(sets)
+                law[report] = law.get(report, Fraction(0)) + part
+    return law
+
+
+def bit_chances(table: Any) -> tuple[Fraction, Fraction]:
+    """How often a bit of the answer is set, and any other."""
+    if isinstance(table, ORappor):
+        flip = Fraction(table.flip, ONE)
+        return 1 - flip, flip
+    f, p, q = (Fraction(number, ONE) for number in (table.permanent, table.idle, table.busy))
+    lasting = (1 - f / 2, f / 2)
+    one, zero = (bit * q + (1 - bit) * p for bit in lasting)
+    return one, zero
+
+
+def permuted(m: PermutedRR | PermutedRappor, x: int) -> Law:
+    def places(cohort: int) -> list[set[int]]:
+        def order(y: int) -> tuple[int, int]:
+            return xxhash.xxh32_intdigest(y.to_bytes(8, "little"), m.salt + cohort), y
+
+        return [{sorted(range(m.k), key=order).index(x) % m.width}]
+
+    return cohort_law(m.table, places)
+
+
+def over(m: Over[Any], x: int) -> Law:
+    table = m.mechanism
+
+    def places(cohort: int) -> list[set[int]]:
+        if x == len(m.candidates):  # any hash is as likely
+            return [set(p) for p in itertools.product(range(table.width), repeat=table.hashes)]
+        digest = hashlib.sha256(unicodedata.normalize("NFC", m.candidates[x]).encode()).digest()
+        key = int.from_bytes(digest[:8], "little")
+        seeds = [table.salt + cohort * table.hashes + i for i in range(table.hashes)]
+        return [{bucket(key, seed, table.width) for seed in seeds}]
+
+    return cohort_law(table, places)
+
+
 BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     KRR: krr,
     SUE: sue,
@@ -147,6 +231,11 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     LocalHashing: local_hashing,
     CountMeanSketch: count_mean_sketch,
     HadamardSketch: hadamard_sketch,
+    LOSUE: losue,
+    LOLOHA: loloha,
+    PermutedRR: permuted,
+    PermutedRappor: permuted,
+    Over: over,
 }
 
 SMALL: list[Mechanism[Any]] = [
@@ -165,5 +254,12 @@ SMALL: list[Mechanism[Any]] = [
     LocalHashing(k=4, epsilon=1.0, g=3),
     CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3, salt=11),
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
+    LOSUE(k=3, epsilon=1.0, forever=2.5),
+    LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3),
+    PermutedRR(k=5, epsilon=1.0, width=3, cohorts=3, salt=6),
+    PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
+    ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(["tea", "Z\u00fcrich", "mate"]),
+    ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=31).over(["tea", "coffee"]),
+    Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=31).over(["tea", "coffee"]),
 ]
 """Small enough to walk every branch; at least one of each kind."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
+from typing import Self
 
 import numpy as np
 
@@ -58,6 +59,17 @@ class Channel(ABC):
 
         ``shares`` says what the other answers are, where c depends on them.
         """
+
+    def given(self, cells: Integers) -> Self:
+        """Return the channel given what the cells say about anything but the answers.
+
+        Where people are split by chance, as into cohorts, that is how many there are in each.
+        """
+        return self
+
+    def loosened(self, limits: Floats) -> Floats:
+        """Return limits of the shares, wider where the cells cannot tell an answer from another."""
+        return limits
 
     def complaint(self, cells: Integers, n: int) -> str | None:
         """Return why these cells cannot come from n reports, or None; each is within 0..n."""

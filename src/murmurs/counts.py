@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,10 +63,32 @@ class Counts:
         cells.flags.writeable = False
         object.__setattr__(self, "cells", cells)
 
-    @property
+    @cached_property
     def channel(self) -> Channel:
-        """The law of the cells given an answer."""
-        return self.mechanism.channel
+        """The law of the cells given an answer, and given how many people each cohort has."""
+        return self.mechanism.channel.given(self.cells)
+
+    def over(self, candidates: Sequence[str]) -> Counts:
+        """Return counts of an open question as counts of a list of candidates, and of all others.
+
+        >>> import murmurs as mm
+        >>> rr = mm.ORR(epsilon=2.0, width=8, cohorts=16)
+        >>> counts = rr.count(rr.encode_many(["tea", "coffee", "tea"])).over(["tea", "milk"])
+        >>> counts.mechanism.labels
+        ('tea', 'milk', '(other)')
+        """
+        over = getattr(self.mechanism, "over", None)
+        if over is None:
+            raise TypeError(
+                f"{self.mechanism} has its answers already: candidates are for open questions"
+            )
+        return Counts(over(candidates), self.n, self.cells)
+
+    def through(self, channel: Channel) -> Counts:
+        """Return the same counts with a channel that knows more, as which answers were chosen."""
+        out = Counts(self.mechanism, self.n, self.cells)
+        out.__dict__["channel"] = channel
+        return out
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):

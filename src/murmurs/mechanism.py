@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs import strings
 from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
 from murmurs.channel import Channel
 from murmurs.checks import Integers, first_outside, integers, whole
 from murmurs.counts import Counts
+from murmurs.layout import Layout
 from murmurs.privacy import (
     SCALE,
     check_epsilon,
@@ -35,10 +37,9 @@ from murmurs.wire import Report, Reports, Shape
 LARGEST_K = 10**6
 
 
-class Mechanism(ABC, Generic[Report]):
-    """A way to answer one question with answers 0..k-1 privately."""
+class Reporting(ABC, Generic[Report]):
+    """What every mechanism has, whether its answers are listed or not."""
 
-    k: int
     epsilon: float
 
     @property
@@ -57,20 +58,8 @@ class Mechanism(ABC, Generic[Report]):
         """The largest ratio of the probabilities of one report under two answers, exactly."""
 
     @abstractmethod
-    def _report(self, answer: int, random: Randomness) -> Report:
-        """Return a report of one checked answer."""
-
-    @abstractmethod
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
-        """Return reports of a chunk of checked answers."""
-
-    @abstractmethod
     def _tally(self, reports: Reports) -> Integers:
         """Return the cells of an array of checked reports."""
-
-    @abstractmethod
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Return the cells of a whole population, drawn at once."""
 
     @property
     def epsilon_realised(self) -> float:
@@ -82,31 +71,15 @@ class Mechanism(ABC, Generic[Report]):
         """Bytes that encoding one person among many works on."""
         return self.shape.size
 
+    def _chunks(self, n: int) -> Iterator[slice]:
+        """Split n people into parts that encoding can work on at once."""
+        size = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
+        return (slice(start, start + size) for start in range(0, n, size))
+
     @property
     def bits(self) -> float:
         """Information in one report, in bits; `shape.size` is what it takes in bytes."""
         return self.shape.bits
-
-    def encode(self, answer: int, random: Randomness | np.random.Generator) -> Report:
-        """Return a private report of one answer.
-
-        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
-        """
-        return self._report(self.check(answer), as_randomness(random))
-
-    def encode_many(self, answers: object, random: Source = None) -> Reports:
-        """Return the reports of many people as one compact array.
-
-        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
-        """
-        array = integers(answers, "answers")
-        source = bulk(random)
-        out = self.shape.empty(len(array))
-        chunk = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
-        for start in range(0, len(array), chunk):
-            part = slice(start, start + chunk)
-            out[part] = self._encode(self._check_part(array[part], start), source)
-        return out
 
     def count(self, reports: Reports | Iterable[Any]) -> Counts:
         """Add reports up.
@@ -131,6 +104,57 @@ class Mechanism(ABC, Generic[Report]):
     def _count_array(self, reports: Reports) -> Counts:
         checked = self.shape.check(reports)
         return Counts(self, len(checked), self._tally(checked))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return name and parameters, integer probabilities included, as plain values for JSON."""
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if field.init
+        }
+        return {"name": type(self).__name__, **values}
+
+    def _set(self, **values: object) -> None:
+        """Settle fields of the frozen dataclass; only for ``__post_init__``."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class Mechanism(Reporting[Report]):
+    """A way to answer one question with answers 0..k-1 privately."""
+
+    k: int
+
+    @abstractmethod
+    def _report(self, answer: int, random: Randomness) -> Report:
+        """Return a report of one checked answer."""
+
+    @abstractmethod
+    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+        """Return reports of a chunk of checked answers."""
+
+    @abstractmethod
+    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        """Return the cells of a whole population, drawn at once."""
+
+    def encode(self, answer: int, random: Randomness | np.random.Generator) -> Report:
+        """Return a private report of one answer.
+
+        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
+        """
+        return self._report(self.check(answer), as_randomness(random))
+
+    def encode_many(self, answers: object, random: Source = None) -> Reports:
+        """Return the reports of many people as one compact array.
+
+        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
+        """
+        array = integers(answers, "answers")
+        source = bulk(random)
+        out = self.shape.empty(len(array))
+        for part in self._chunks(len(array)):
+            out[part] = self._encode(self._check_part(array[part], part.start), source)
+        return out
 
     def simulate(self, histogram: object, random: Source = None) -> Counts:
         """Draw the counts of a whole population, with the law of counting all its reports.
@@ -171,23 +195,74 @@ class Mechanism(ABC, Generic[Report]):
             raise ValueError("histogram has more than 2**62 people")
         return array.astype(np.int64)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return name and parameters, integer probabilities included, as plain values for JSON."""
-        values = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if field.init
-        }
-        return {"name": type(self).__name__, **values}
-
-    def _set(self, **values: object) -> None:
-        """Settle fields of the frozen dataclass; only for ``__post_init__``."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     def _settle(self) -> None:
         """Check what all mechanisms have."""
         self._set(k=whole(self.k, "k", 2, LARGEST_K), epsilon=check_epsilon(self.epsilon))
+
+
+class OpenMechanism(Reporting[Report]):
+    """A way to answer one question with any string privately.
+
+    What the strings are is asked when the counts are estimated: `over` takes a list of candidates.
+    """
+
+    @abstractmethod
+    def layout_of(self, texts: Sequence[str]) -> Layout:
+        """Return where checked strings fall."""
+
+    @abstractmethod
+    def _report(self, text: str, random: Randomness) -> Report:
+        """Return a report of one checked string."""
+
+    @abstractmethod
+    def _encode(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
+        """Return reports of a chunk of people; their answers are numbers of the layout."""
+
+    @abstractmethod
+    def over(self, candidates: Sequence[str]) -> Mechanism[Report]:
+        """Return the mechanism whose answers are the candidates, and one for all other strings."""
+
+    def encode(self, text: str, random: Randomness | np.random.Generator) -> Report:
+        """Return a private report of one string.
+
+        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
+        """
+        return self._report(self.check(text), as_randomness(random))
+
+    def encode_many(self, texts: Iterable[str], random: Source = None) -> Reports:
+        """Return the reports of many people as one compact array.
+
+        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
+        """
+        if isinstance(texts, str | bytes):
+            raise TypeError("answers are a list of strings, not one string")
+        numbers: dict[str, int] = {}
+        forms: dict[str, str] = {}
+        answers = np.fromiter(
+            (self._number(text, i, numbers, forms) for i, text in enumerate(texts)), np.int64
+        )
+        layout, source = self.layout_of(list(numbers)), bulk(random)
+        out = self.shape.empty(len(answers))
+        for part in self._chunks(len(answers)):
+            out[part] = self._encode(layout, answers[part], source)
+        return out
+
+    def _number(
+        self, text: object, position: int, numbers: dict[str, int], forms: dict[str, str]
+    ) -> int:
+        """Return the number of a string among the different ones; each is checked once."""
+        form = forms.get(text) if isinstance(text, str) else None
+        if form is None:
+            try:
+                form = self.check(text)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"answer number {position}: {error}") from None
+            forms[str(text)] = form
+        return numbers.setdefault(form, len(numbers))
+
+    def check(self, text: object) -> str:
+        """Return a string in its normal form; what is empty or no text is refused."""
+        return strings.normal(text)
 
 
 class Truthful(Mechanism[Report]):

@@ -1,93 +1,416 @@
-"""Cells of the mean sketches: a table of rows, each with a hash of its own into a few buckets.
+"""Cells of hash tables: a report tells of one row, in which answers fall on a few places.
 
-The sketches' inverse averages the buckets that an answer hashes to, and corrects for the others
-that fall there too *on average over hash functions*. With the hash functions fixed, as they are in
-a survey, an answer that shares buckets with common ones is estimated too high; the variances here
-include that error, as its mean square over hash functions.
+Rows are the rows of a sketch, or cohorts of people who share hash functions. The mass on each place
+is estimated without bias; shares come from the masses in one of two ways. Where there are not too
+many answers and enough places, least squares solve for collisions, and shares are unbiased given
+the hash functions. Otherwise the masses at an answer's places are averaged, less what others add
+there *on average over hash functions*; an answer that shares places with common ones is then
+estimated too high, and the variances include that error as its mean square over hash functions.
+
+In an open alphabet the last answer is all that is in no list. It falls on every place alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from murmurs import kernels, walsh
+from murmurs import walsh
 from murmurs.channel import Channel
+from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.checks import Floats, Integers
-from murmurs.hashing import buckets
+from murmurs.layout import Layout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sketch(Channel):
-    """What both sketches share: rows, width, and the hash of row j, seeded salt + j."""
+    """What all of them share: the layout, and in an open alphabet the answer for all others."""
 
-    k: int
-    rows: int
-    width: int
-    salt: int
-
-    def buckets(self, row: int) -> Integers:
-        """Return the bucket of every answer in one row."""
-        seed = np.array([(self.salt + row) % 2**32], np.uint32)
-        return buckets(np.arange(self.k, dtype=np.uint64), seed, self.width).astype(np.int64)
-
-    def every_row(self) -> Iterator[tuple[int, Integers]]:
-        """Return row after row with the buckets of every answer; only one row is held at a time."""
-        return ((row, self.buckets(row)) for row in range(self.rows))
-
-    def masses(self, shares: Floats) -> Floats:
-        """Return the share that falls into each bucket of each row."""
-        return np.array(
-            [np.bincount(at, weights=shares, minlength=self.width) for _, at in self.every_row()]
-        )
-
-    def unhash(self, estimates: Floats, n: int) -> Floats:
-        """Turn summed estimates of the buckets into shares, less what others add on average."""
-        total = kernels.load().sketch_totals(estimates, self.salt, self.k)
-        m = self.width
-        return np.asarray(m / (m - 1) * (total / n - 1 / m))
+    layout: Layout
+    is_open: bool
 
     @property
-    def _shared_row(self) -> float:
-        """Variance that two people with one answer add together: in one row, a collision."""
-        return (1 / self.width) * (1 - 1 / self.width) / self.rows
+    def k(self) -> int:  # type: ignore[override]
+        """The answers of the layout, and one for all others."""
+        return self.layout.k + self.is_open
+
+    @property
+    def rows(self) -> int:
+        """How many hash tables there are."""
+        return self.layout.rows
+
+    @property
+    def width(self) -> int:
+        """How many places each has."""
+        return self.layout.width
+
+    @property
+    def filled(self) -> Fraction:
+        """The chance that an answer with a random hash falls on a given place."""
+        return 1 - (1 - Fraction(1, self.width)) ** self.layout.hashes
+
+    @property
+    def filled_pair(self) -> Fraction:
+        """The chance that it falls on both of two given places."""
+        both = (1 - Fraction(2, self.width)) ** self.layout.hashes
+        return 1 - 2 * (1 - self.filled) + both
+
+    def masses(self, shares: Floats) -> Floats:
+        """Return the share that falls on each place of each row."""
+        if not self.is_open:
+            return self.layout.masses(shares)
+        return np.asarray(self.layout.masses(shares[:-1]) + float(self.filled) * shares[-1])
+
+    def totals(self, table: Floats) -> Floats:
+        """Return for each answer the sum of the table over its places."""
+        totals = self.layout.totals(table)
+        if not self.is_open:
+            return totals
+        return np.append(totals, float(self.filled) * table.sum())
+
+    def on_places(self, row: int, answer: int) -> list[Fraction]:
+        """Return the chance that an answer falls on each place of a row: one or zero if listed."""
+        if answer == self.layout.k:
+            return [self.filled] * self.width
+        places = self.layout.select(np.array([answer])).row(row).ravel().tolist()
+        return [Fraction(place in places) for place in range(self.width)]
+
+    @property
+    def _crowd(self) -> tuple[float, float]:
+        """How many places an answer has, and how many it shares with another, on average."""
+        own = float(self.filled) * self.width
+        return own, own * own / self.width
+
+    def unhash(self, masses: Floats) -> Floats:
+        """Turn the rows' summed parts of estimated masses into shares, less what others add."""
+        own, shared = self._crowd
+        shares = (self.layout.totals(masses) - shared) / (own - shared)
+        return np.append(shares, 1 - shares.sum()) if self.is_open else shares
+
+    def _collision(self, shares: Floats) -> tuple[float, float]:
+        """Return scale and variance that two people with one answer add together in one row."""
+        own, shared = self._crowd
+        spread = own / self.width * (1 - own / self.width) * own
+        return (own - shared) ** -2, spread / self.rows
 
     def spread_noise(
         self, shares: Floats, n: float, own: float, other: float
     ) -> tuple[Floats, Floats]:
         """Return c and s of unhashed shares; a report's variances are ``own`` and ``other``."""
-        scale = (self.width / (self.width - 1)) ** 2 / n
-        together = shares * (n * shares - 1) * self._shared_row
-        constant = scale * (other + together.sum() - together)
-        return constant, np.full(self.k, scale * (own - other))
+        scale, pair = self._collision(shares)
+        together = shares * (n * shares - 1) * pair
+        constant = scale / n * (other + together.sum() - together)
+        slope = np.full(self.k, scale / n * (own - other))
+        if self.is_open:  # the rest is what all the others leave
+            constant[-1], slope[-1] = constant[:-1].sum(), 0.0
+        return constant, slope
 
     def collision_part(self, shares: Floats, n: int) -> float:
         """Return which part of the shares' variance comes from collisions, and not from noise."""
         constant, _ = self.noise(shares, n)
-        pairs = float((shares * np.maximum(n * shares - 1, 0)).sum()) * self._shared_row
-        part = (self.width / (self.width - 1)) ** 2 / n * pairs / float(constant.max())
-        return min(part, 1.0)
+        scale, pair = self._collision(shares)
+        pairs = float((shares * np.maximum(n * shares - 1, 0)).sum()) * pair
+        return min(scale / n * pairs / float(constant.max()), 1.0)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Add sampling; it also makes pairs with one answer more frequent than the shares tell."""
-        scale = (self.width / (self.width - 1)) ** 2 / n
-        pairs = shares * (1 - shares) * self._shared_row
-        more = scale * (pairs.sum() - pairs)
+        scale, pair = self._collision(shares)
+        pairs = shares * (1 - shares) * pair
+        more = scale / n * (pairs.sum() - pairs)
         return np.asarray(super().variance_sampled(shares, n) + more)
 
 
-@dataclass(frozen=True)
-class BitSketch(Sketch):
-    """Cell (j, 0) counts the reports of row j, cell (j, 1 + b) those of them with bit b set.
+@dataclass(frozen=True, eq=False)
+class Tables(Sketch):
+    """Sketches that count places themselves: a true place with probability hit, others with miss.
 
-    The bit of the answer's own bucket is set with probability ``hit``, each other with ``miss``.
+    Cells of a row that nobody reported to tell nothing; ``parts`` are the rows' parts of the
+    reports, once they are known, and are taken as equal before; ``seen`` are the counts, which tell
+    whether the noise is larger than the law has it. ``chosen`` are the answers that are
+    solved for together, where all are too many; see `choose`.
     """
 
     hit: Fraction
     miss: Fraction
+    _: dataclasses.KW_ONLY
+    parts: Floats | None = None
+    solves: bool = True
+    seen: Integers | None = None
+    chosen: Integers | None = None
+    weighed_at: Floats | None = None
+    inflation: float | None = None
+
+    @property
+    @abstractmethod
+    def exclusive(self) -> bool:
+        """Whether a report counts on one place only."""
+
+    @abstractmethod
+    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the number of reports to each row."""
+
+    @abstractmethod
+    def placed(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the counts on the places of each row."""
+
+    def given(self, cells: Integers) -> Self:
+        """Return the channel among as many people in each row as there are."""
+        reports = np.asarray(self.reports_of(cells), np.float64)
+        # A row without reports keeps nearly nothing as its part: nothing is divided by zero.
+        parts = np.maximum(reports, 1e-9) / max(float(reports.sum()), 1e-9)
+        return dataclasses.replace(self, parts=parts, seen=cells)
+
+    @property
+    def row_parts(self) -> Floats:
+        """The rows' parts of the reports, one line a row."""
+        parts = np.full(self.rows, 1 / self.rows) if self.parts is None else self.parts
+        return parts[:, None]
+
+    @property
+    def difference(self) -> float:
+        """By how much a true place is counted more often than another."""
+        return float(self.hit - self.miss)
+
+    def masses_of(self, cells: Integers | Floats) -> Floats:
+        """Return the unbiased estimate of the mass on each place of each row."""
+        reports = np.maximum(np.asarray(self.reports_of(cells), np.float64), 1e-9)[:, None]
+        masses = (self.placed(cells) / reports - float(self.miss)) / self.difference
+        empty = reports < 0.5
+        return np.where(empty, 1 / self.width, masses)
+
+    def solver(self, shares: Floats) -> Solver:
+        """Return the normal equations of the chosen answers, weighted as the shares demand."""
+        law = float(self.miss) + self.difference * self.masses(shares)
+        filled = float(self.filled) if self.is_open else 0.0
+        pair = float(self.filled_pair)
+        return Solver(
+            self.chosen_layout, filled, pair, self.row_parts, law, self.difference, self.exclusive
+        )
+
+    @cached_property
+    def chosen_layout(self) -> Layout:
+        """The layout of the answers that are solved for together."""
+        return self.layout if self.chosen is None else self.layout.select(self.chosen)
+
+    @cached_property
+    def first_solver(self) -> Solver:
+        """The normal equations with the weights of equal shares."""
+        return self.solver(np.full(self.k, 1 / self.k))
+
+    @cached_property
+    def is_solved(self) -> bool:
+        """Whether shares come from least squares, which needs enough places for the answers."""
+        if self.chosen is not None:
+            return True
+        if not self.solves or not 0 < self.layout.k <= MOST_SOLVED:
+            return False
+        if self.layout.k > self.rows * self.width:
+            return False
+        return self.first_solver.inverse is not None
+
+    @cached_property
+    def excess(self) -> float:
+        """By how much the noise is larger than the law has it, as the counts tell.
+
+        It is one, unless much of what nobody listed falls on few places: then the residuals' mean
+        square is.
+        """
+        if self.inflation is not None or self.seen is None or not self.is_open:
+            return self.inflation or 1.0
+        masses = self.masses_of(self.seen)
+        n = int(np.sum(self.reports_of(self.seen)))
+        found = _plausible(self._solved(self.first_solver, masses))
+        square, freedom = self.chi_square(self.weighted_at(found), masses, n)
+        surely = square > freedom + 1.5 * np.sqrt(2 * max(freedom, 1))
+        return square / freedom if freedom > 0 and surely else 1.0
+
+    def chi_square(self, solver: Solver, masses: Floats, n: int) -> tuple[float, int]:
+        """Return the sum of the weighted squares of what is left, and its degrees of freedom."""
+        left = masses - solver.fitted(solver.solve(masses))
+        reported = self.row_parts[:, 0] > 0.5 / n
+        freedom = int(reported.sum()) * (self.width - self.exclusive) - solver.layout.k
+        return n * float((solver.weights * left**2)[reported].sum()), freedom
+
+    def choose(self, chosen: Integers, shares: Floats, inflation: float) -> Self:
+        """Return the channel that solves for some answers together, and for each other beside them.
+
+        The weights are made for the shares; ``inflation`` is by how much the noise is larger than
+        the law tells, as what is not chosen falls on some places more than on others.
+        """
+        return dataclasses.replace(self, chosen=chosen, weighed_at=shares, inflation=inflation)
+
+    def invert(self, cells: Integers | Floats, n: int) -> Floats:
+        """Return least squares, weighted a second time by what the first gave, or averages."""
+        masses = self.masses_of(cells)
+        if not self.is_solved:
+            return self.unhash(self.row_parts * masses)
+        if self.weighed_at is not None:
+            return self._solved(self.weighted_at(self.weighed_at), masses)
+        first = self._solved(self.first_solver, masses)
+        again = self.weighted_at(_plausible(first))
+        return self._solved(again, masses) if again.inverse is not None else first
+
+    def _solved(self, solver: Solver, masses: Floats) -> Floats:
+        shares = solver.solve(masses)
+        rest = [1 - shares.sum()] if self.is_open else []
+        if self.chosen is None:
+            return np.append(shares, rest)
+        every = dataclasses.replace(solver, layout=self.layout)
+        out = every.against(masses - solver.fitted(shares)) / self._alone(solver)
+        out[self.chosen] = shares
+        return np.append(out, rest)
+
+    def scores(self, masses: Floats, n: int) -> tuple[Floats, Floats]:
+        """Return the shares, and how many standard errors each candidate's is above zero."""
+        assert self.weighed_at is not None
+        assert self.chosen is not None
+        solver = self.weighted_at(self.weighed_at)
+        shares, alone = self._solved(solver, masses), self._alone(solver).copy()
+        alone[self.chosen] = 1 / np.diag(solver.inverse)  # type: ignore[arg-type]
+        return shares, shares[: len(alone)] * np.sqrt(n * alone)
+
+    def _alone(self, solver: Solver) -> Floats:
+        """Return the weight of each answer's own evidence, if it is added to the chosen ones."""
+        every = dataclasses.replace(solver, layout=self.layout)
+        kept = solver.__dict__.get("_alone")
+        if kept is None:
+            kept = solver.__dict__["_alone"] = every.own_weights * (1 - solver.explained())
+        return kept
+
+    def weighted_at(self, shares: Floats) -> Solver:
+        """Return the solver at these shares; the last one is kept."""
+        if self.weighed_at is not None:
+            shares = self.weighed_at
+        kept = self.__dict__.get("_last")
+        if kept is None or not np.array_equal(kept[0], shares):
+            kept = (shares.copy(), self.solver(shares))
+            self.__dict__["_last"] = kept
+        return kept[1]
+
+    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
+        """Return the noise of least squares given the hash functions, or the mean over them."""
+        if self.is_solved:
+            solver = self.weighted_at(shares)
+            if solver.inverse is not None:
+                return self._solved_noise(solver, shares, n)
+        own, _ = self._crowd
+        crowded = float(self.miss + (self.hit - self.miss) * self.filled)
+        square = self.difference**2
+        return self.spread_noise(
+            shares,
+            n,
+            own * float(self.hit * (1 - self.hit)) / square,
+            own * crowded * (1 - crowded) / square,
+        )
+
+    def _solved_noise(self, solver: Solver, shares: Floats, n: float) -> tuple[Floats, Floats]:
+        hit, miss = float(self.hit), float(self.miss)
+        at = shares if self.chosen is None else shares[self.chosen]
+        at = at[: solver.layout.k]
+        key = (float(n), at.tobytes())
+        kept = solver.__dict__.get("_noise")
+        if kept is None or kept[0] != key:
+            kept = (key, self.excess * solver.variances(at, n, hit, miss))
+            solver.__dict__["_noise"] = kept
+        variance, alone = kept[1][:-1], np.diag(solver.inverse) / n  # type: ignore[arg-type]
+        if self.chosen is not None:
+            every = self.excess / (n * self._alone(solver))
+            every[self.chosen], variance = variance, every
+            alone = variance
+        every_solver = dataclasses.replace(solver, layout=self.layout)
+        slope = every_solver.slopes(alone, hit, miss)
+        if self.is_open:
+            variance, slope = np.append(variance, kept[1][-1]), np.append(slope, 0.0)
+        # What is left without the sampling of the people themselves, and without the own share.
+        private = variance - shares * (1 - shares) / n
+        return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
+
+    def loosened(self, limits: Floats) -> Floats:
+        """Let the unlisted mass be as small as zero, where rare candidates are mixed with it."""
+        if self.chosen is not None:
+            limits[-1, 0] = 0.0
+        return limits
+
+    def variance_sampled(self, shares: Floats, n: int) -> Floats:
+        """Add sampling; least squares know the collisions, so that nothing more is to add."""
+        if self.is_solved:
+            return Channel.variance_sampled(self, shares, n)
+        return super().variance_sampled(shares, n)
+
+    def collision_part(self, shares: Floats, n: int) -> float:
+        """Return which part of the variance comes from collisions; none if they are solved for."""
+        return 0.0 if self.is_solved else super().collision_part(shares, n)
+
+
+def _plausible(shares: Floats) -> Floats:
+    positive = np.maximum(shares, 0)
+    return np.asarray(positive / max(float(positive.sum()), 1e-300))
+
+
+@dataclass(frozen=True, eq=False)
+class CategorySketch(Tables):
+    """Cell (r, b) counts the reports of place b in row r.
+
+    The own place of an answer is reported with probability ``hit``, each other with ``miss``.
+    """
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Rows by places."""
+        return (self.rows, self.width)
+
+    @property
+    def is_histogram(self) -> bool:
+        """A report is one row and place."""
+        return True
+
+    @property
+    def exclusive(self) -> bool:
+        """A report counts on one place."""
+        return True
+
+    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the sums of the rows."""
+        return np.asarray(cells.sum(axis=1))
+
+    def placed(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the cells themselves."""
+        return cells
+
+    def row(self, answer: int) -> list[Fraction]:
+        """Return the law of the report of one answer."""
+        out: list[Fraction] = []
+        for row in range(self.rows):
+            own = self.on_places(row, answer)
+            out += [(self.miss + (self.hit - self.miss) * part) / self.rows for part in own]
+        return out
+
+    @property
+    def base(self) -> Floats:
+        """Places are reported falsely."""
+        return np.asarray(self.row_parts * float(self.miss))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return (hit - miss) times the share on each place, times the row's part."""
+        return np.asarray(self.difference * self.row_parts * self.masses(shares))
+
+    def collect(self, weights: Floats) -> Floats:
+        """Return the summed weights of the places of each answer, times (hit - miss)."""
+        return self.difference * self.totals(self.row_parts * weights)
+
+
+@dataclass(frozen=True, eq=False)
+class BitSketch(Tables):
+    """Cell (r, 0) counts the reports of row r, cell (r, 1 + b) those of them with bit b set.
+
+    Bits of the answer's own places are set with probability ``hit``, each other with ``miss``.
+    """
 
     @property
     def cells(self) -> tuple[int, ...]:
@@ -97,6 +420,11 @@ class BitSketch(Sketch):
     @property
     def is_histogram(self) -> bool:
         """A report sets many bits."""
+        return False
+
+    @property
+    def exclusive(self) -> bool:
+        """Bits are set independently."""
         return False
 
     def complaint(self, cells: Integers, n: int) -> str | None:
@@ -110,60 +438,58 @@ class BitSketch(Sketch):
             return f"bit {bit} of row {row} is set {times} times in {reports} reports"
         return None
 
+    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the first column."""
+        return cells[:, 0]
+
+    def placed(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the other columns."""
+        return cells[:, 1:]
+
     def row(self, answer: int) -> list[Fraction]:
         """Return the mean of every cell for one answer."""
         out: list[Fraction] = []
-        for _, at in self.every_row():
-            bits = [self.hit if b == at[answer] else self.miss for b in range(self.width)]
+        for row in range(self.rows):
+            own = self.on_places(row, answer)
+            bits = [self.miss + (self.hit - self.miss) * part for part in own]
             out += [x / self.rows for x in [Fraction(1), *bits]]
         return out
 
     @property
     def base(self) -> Floats:
         """A report counts in its row, and its bits are set falsely."""
-        return np.array([1.0] + [float(self.miss)] * self.width) / self.rows
+        return np.asarray(self.row_parts * ([1.0] + [float(self.miss)] * self.width))
 
     def gain(self, shares: Floats) -> Floats:
-        """Return (hit - miss) times the share in each bucket, over the rows."""
+        """Return (hit - miss) times the share on each place, times the row's part."""
         out = np.zeros(self.cells)
-        out[:, 1:] = float(self.hit - self.miss) / self.rows * self.masses(shares)
+        out[:, 1:] = self.difference * self.row_parts * self.masses(shares)
         return out
 
     def collect(self, weights: Floats) -> Floats:
-        """Return the summed weights of the buckets of each answer, times (hit - miss) / rows."""
-        totals = kernels.load().sketch_totals(weights[:, 1:].copy(), self.salt, self.k)
-        return float(self.hit - self.miss) / self.rows * totals
-
-    def invert(self, cells: Integers | Floats, n: int) -> Floats:
-        """Return the mean sketch estimate."""
-        noise = cells[:, :1] * float(self.miss)
-        estimates = np.asarray((cells[:, 1:] - noise) / float(self.hit - self.miss), np.float64)
-        return self.unhash(estimates, n)
-
-    def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return the mean squared error over privacy noise, rows and hash functions."""
-        # hit = 1 - miss, so the bits of one's own bucket and of another's vary alike
-        bit = float(self.hit * (1 - self.hit) / (self.hit - self.miss) ** 2)
-        collision = (1 / self.width) * (1 - 1 / self.width)
-        return self.spread_noise(shares, n, bit, bit + collision)
+        """Return the summed weights of the places of each answer, times (hit - miss)."""
+        return self.difference * self.totals(self.row_parts * weights[:, 1:])
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the cells: bits of one row are independent given the row."""
         size = 1 + self.width
         out = np.zeros((self.rows * size, self.rows * size))
-        for people, mean in zip(np.asarray(histogram, np.float64), self.matrix(), strict=True):
+        histogram = np.asarray(histogram, np.float64)
+        for answer, (people, mean) in enumerate(zip(histogram, self.matrix(), strict=True)):
             second = np.zeros_like(out)
             for row in range(self.rows):
                 part = slice(row * size, (row + 1) * size)
                 given_row = mean[part] * self.rows
                 block = np.outer(given_row, given_row)
+                if answer == self.layout.k:  # both of two places are on together less often
+                    block[1:, 1:] += self.difference**2 * float(self.filled_pair - self.filled**2)
                 np.fill_diagonal(block, given_row)
                 second[part, part] = block / self.rows
             out += people * (second - np.outer(mean, mean))
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SignSketch(Sketch):
     """Cell (j, l, s) counts the reports of sign s (0: plus, 1: minus) at place l of row j.
 
@@ -186,9 +512,10 @@ class SignSketch(Sketch):
     def row(self, answer: int) -> list[Fraction]:
         """Return the law of the report of one answer."""
         out: list[Fraction] = []
-        for _, at in self.every_row():
+        for row in range(self.rows):
+            bucket = self.on_places(row, answer).index(Fraction(1))
             for place in range(self.width):
-                odd = (place & int(at[answer])).bit_count() % 2
+                odd = (place & bucket).bit_count() % 2
                 signs = [1 - self.keep, self.keep] if odd else [self.keep, 1 - self.keep]
                 out += [x / (self.rows * self.width) for x in signs]
         return out
@@ -206,13 +533,12 @@ class SignSketch(Sketch):
     def collect(self, weights: Floats) -> Floats:
         """Return the weights of plus over minus in each answer's signs, by the same transform."""
         table = walsh.transform(weights[..., 0] - weights[..., 1])
-        totals = kernels.load().sketch_totals(table, self.salt, self.k)
-        return float(2 * self.keep - 1) / (2 * self.rows * self.width) * totals
+        return float(2 * self.keep - 1) / (2 * self.rows * self.width) * self.totals(table)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return the mean sketch estimate, by one transform for each row."""
         signs = (cells[..., 0] - cells[..., 1]) / float(2 * self.keep - 1)
-        return self.unhash(walsh.transform(signs), n)
+        return self.unhash(walsh.transform(signs) / n)
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the mean squared error over privacy noise, rows, places and hash functions."""

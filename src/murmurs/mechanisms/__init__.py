@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from murmurs.mechanism import Mechanism
+from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.cohorts import ORR, ORappor, Over, PermutedRappor, PermutedRR
 from murmurs.mechanisms.hadamard import Hadamard
 from murmurs.mechanisms.krr import KRR, Warner
 from murmurs.mechanisms.local_hashing import LocalHashing
+from murmurs.mechanisms.loloha import LOLOHA
+from murmurs.mechanisms.longitudinal_unary import LOSUE
 from murmurs.mechanisms.projective import ProjectiveGeometry
+from murmurs.mechanisms.rappor import Mapped, Rappor
 from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch
 from murmurs.mechanisms.subset import Subset
 from murmurs.mechanisms.unary import OUE, SUE, BasicRappor
@@ -17,6 +21,9 @@ from murmurs.mechanisms.unary import OUE, SUE, BasicRappor
 __all__ = [
     "BY_NAME",
     "KRR",
+    "LOLOHA",
+    "LOSUE",
+    "ORR",
     "OUE",
     "SUE",
     "BasicRappor",
@@ -24,7 +31,13 @@ __all__ = [
     "Hadamard",
     "HadamardSketch",
     "LocalHashing",
+    "Mapped",
+    "ORappor",
+    "Over",
+    "PermutedRR",
+    "PermutedRappor",
     "ProjectiveGeometry",
+    "Rappor",
     "Subset",
     "Warner",
     "from_document",
@@ -43,11 +56,18 @@ BY_NAME: dict[str, type[Mechanism[Any]]] = {
         LocalHashing,
         CountMeanSketch,
         HadamardSketch,
+        LOSUE,
+        LOLOHA,
+        PermutedRR,
+        PermutedRappor,
     )
 }
 
+OPEN: dict[str, type[OpenMechanism[Any]]] = {kind.__name__: kind for kind in (ORR, ORappor, Rappor)}
+"""Mechanisms whose answers are strings."""
 
-def from_document(document: dict[str, Any]) -> Mechanism[Any]:
+
+def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
     """Return the mechanism that a JSON object describes; its own ``to_document`` turned round.
 
     >>> from_document({"name": "KRR", "k": 4, "epsilon": 1.0})
@@ -55,9 +75,21 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any]:
     """
     parameters = dict(document)
     name = parameters.pop("name", None)
-    if not isinstance(name, str) or name not in BY_NAME:
-        raise ValueError(f"there is no mechanism {name!r}; there are {', '.join(BY_NAME)}")
-    kind = BY_NAME[name]
+    kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {**BY_NAME, **OPEN}
+    if not isinstance(name, str) or name not in kinds:
+        raise ValueError(f"there is no mechanism {name!r}; there are {', '.join(kinds)}")
+    kind = kinds[name]
+    candidates = parameters.pop("candidates", None) if name in OPEN else None
+    made = _made(name, kind, parameters)
+    if candidates is not None and isinstance(made, OpenMechanism):
+        return made.over(candidates)
+    return made
+
+
+def _made(
+    name: str, kind: type[Mechanism[Any] | OpenMechanism[Any]], parameters: dict[str, Any]
+) -> Mechanism[Any] | OpenMechanism[Any]:
+    """Return a mechanism of this kind; parameters too many or too few are told by name."""
     known = {f.name for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
     unknown = sorted(set(parameters) - known)
     if unknown:

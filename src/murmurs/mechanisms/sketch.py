@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -11,59 +13,17 @@ from murmurs import kernels, walsh
 from murmurs.bulk import Bulk
 from murmurs.channels.sketch import BitSketch, SignSketch
 from murmurs.checks import Integers, whole
-from murmurs.hashing import LARGEST_RANGE, bucket, buckets
+from murmurs.hashing import bucket
+from murmurs.layout import Hashed
 from murmurs.mechanism import Mechanism, settle_flip
+from murmurs.mechanisms.cohorts import ORappor, Tabled
 from murmurs.privacy import SCALE, check_promise, flip_numerator, flip_ratio
 from murmurs.randomness import Randomness
-from murmurs.wire import Category, Report, Reports, Row, RowOfBits
-
-
-class Sketching(Mechanism[Report]):
-    """What both sketches share: rows with one hash function each, seeded salt + row."""
-
-    rows: int
-    width: int
-    salt: int
-    flip: int
-
-    def _settle_table(self) -> None:
-        self._settle()
-        self._set(
-            rows=whole(self.rows, "rows", 1, 2**16),
-            width=whole(self.width, "width", 2, min(LARGEST_RANGE, 2**16)),
-            salt=whole(self.salt, "salt", 0, 2**32 - 1),
-        )
-
-    @property
-    def flip_probability(self) -> Fraction:
-        """The chance of turning one bit round, exactly."""
-        return Fraction(self.flip, SCALE)
-
-    def bucket(self, answer: int, row: int) -> int:
-        """Return the bucket of an answer in a row."""
-        return bucket(answer, (self.salt + row) % 2**32, self.width)
-
-    def _buckets(self, answers: Integers, rows: Integers) -> Integers:
-        seeds = ((self.salt + rows) % 2**32).astype(np.uint32)
-        return buckets(answers.view(np.uint64), seeds, self.width).astype(np.int64)
-
-    def _rows_drawn(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Return how many people fall into each bucket of each row, drawn row after row."""
-        channel = self.channel
-        assert isinstance(channel, BitSketch | SignSketch)
-        out = np.empty((self.rows, self.width), np.int64)
-        left = histogram
-        for row, at in channel.every_row():
-            here = rng.binomial(left, 1 / (self.rows - row))
-            left = left - here
-            held = np.zeros(self.width, np.int64)
-            np.add.at(held, at, here)
-            out[row] = held
-        return out
+from murmurs.wire import Category, Reports, Row
 
 
 @dataclass(frozen=True)
-class CountMeanSketch(Sketching[Row]):
+class CountMeanSketch(Tabled[Row]):
     """Count mean sketch: a random row's one-hot bucket, every bit randomised.
 
     Use it when the answers are too many to have a cell each and reports of ``width`` bits are no
@@ -89,70 +49,34 @@ class CountMeanSketch(Sketching[Row]):
     flip: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        self._settle_table()
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon / 2)))
-        check_promise(self.ratio, self.epsilon, self)
+        self._settle()
+        self._set(rows=whole(self.rows, "rows", 1, 2**16))
+        table = self.table
+        self._set(width=table.width, salt=table.salt, flip=table.flip)
 
-    @property
-    def ratio(self) -> Fraction:
-        """Two bits differ between two buckets."""
-        return flip_ratio(self.flip) ** 2
+    @cached_property
+    def table(self) -> ORappor:
+        """A row is a cohort."""
+        return ORappor(self.epsilon, self.width, self.rows, 1, self.salt, self.flip)
 
-    @property
-    def shape(self) -> RowOfBits:
-        """A report is a row's number and its bits."""
-        return RowOfBits(self.rows, self.width)
+    @cached_property
+    def layout(self) -> Hashed:
+        """The answers' numbers, hashed."""
+        return numbers(self.k, self.rows, self.width, self.salt)
 
-    @property
+    @cached_property
     def channel(self) -> BitSketch:
         """Cell (j, 0) counts the reports of row j, cell (j, 1 + b) those with bit b set."""
-        flip = self.flip_probability
-        return BitSketch(self.k, self.rows, self.width, self.salt, 1 - flip, flip)
+        return dataclasses.replace(self.table.table(self.layout, False), solves=False)
 
-    def _report(self, answer: int, random: Randomness) -> Row:
-        """Return a row and its bits, drawn from the first to the last."""
-        row = random.below(self.rows)
-        own = self.bucket(answer, row)
-        bits = bytearray(-(-self.width // 8))
-        for b in range(self.width):
-            if (b == own) != random.chance(self.flip):
-                bits[b >> 3] |= 1 << (b & 7)
-        return Row(row, bytes(bits))
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
-        n, size = len(answers), -(-self.width // 8)
-        rows = random.below(self.rows, n).astype(np.int64)
-        own = self._buckets(answers, rows)
-        bits = random.packed(self.flip, n * size)
-        bits[np.arange(n) * size + (own >> 3)] ^= np.uint8(1) << (own & 7).astype(np.uint8)
-        out = self.shape.empty(n)
-        out["row"] = rows
-        out["bits"] = bits.reshape(n, size)
-        if self.width % 8:
-            out["bits"][:, -1] &= (1 << self.width % 8) - 1
-        return out
-
-    def _tally(self, reports: Reports) -> Integers:
-        load, order = kernels.load(), np.argsort(reports["row"], kind="stable")
-        sorted_bits = np.ascontiguousarray(reports["bits"])[order]
-        cells = np.zeros((self.rows, 1 + self.width), np.int64)
-        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["row"]), self.rows)
-        ends = np.cumsum(cells[:, 0])
-        for row in np.flatnonzero(cells[:, 0]):
-            part = sorted_bits[ends[row] - cells[row, 0] : ends[row]]
-            cells[row, 1:] = load.bit_totals(part, self.width)
-        return cells
-
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        held = self._rows_drawn(histogram, rng)
-        people = held.sum(axis=1, keepdims=True)
-        flip = float(self.flip_probability)
-        bits = rng.binomial(held, 1 - flip) + rng.binomial(people - held, flip)
-        return np.concatenate([people, bits], axis=1)
+def numbers(k: int, rows: int, width: int, salt: int) -> Hashed:
+    """Return where the answers 0..k-1 fall, by the hash of their numbers."""
+    return Hashed(np.arange(k, dtype=np.uint64), rows, width, salt)
 
 
 @dataclass(frozen=True)
-class HadamardSketch(Sketching[int]):
+class HadamardSketch(Mechanism[int]):
     """Hadamard count mean sketch: one bit of the transform of a random row.
 
     Use it for very large alphabets when reports must be tiny: one private bit, and the
@@ -178,13 +102,23 @@ class HadamardSketch(Sketching[int]):
     flip: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        self._settle_table()
+        self._settle()
+        self._set(
+            rows=whole(self.rows, "rows", 1, 2**16),
+            width=whole(self.width, "width", 2, 2**16),
+            salt=whole(self.salt, "salt", 0, 2**32 - 1),
+        )
         if self.width & (self.width - 1):
             raise ValueError(f"width must be a power of two, not {self.width}")
         if 2 * self.rows * self.width > 2**32:
             raise ValueError(f"rows * width must be at most 2**31, not {self.rows * self.width}")
         self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon)))
         check_promise(self.ratio, self.epsilon, self)
+
+    @property
+    def flip_probability(self) -> Fraction:
+        """The chance of turning the bit round, exactly."""
+        return Fraction(self.flip, SCALE)
 
     @property
     def ratio(self) -> Fraction:
@@ -196,10 +130,15 @@ class HadamardSketch(Sketching[int]):
         """A report is a row, a place and a sign, in one number."""
         return Category(2 * self.rows * self.width)
 
-    @property
+    @cached_property
     def channel(self) -> SignSketch:
         """Cell (j, l, s) counts the reports of sign s at place l of row j."""
-        return SignSketch(self.k, self.rows, self.width, self.salt, 1 - self.flip_probability)
+        layout = numbers(self.k, self.rows, self.width, self.salt)
+        return SignSketch(layout, False, 1 - self.flip_probability)
+
+    def bucket(self, answer: int, row: int) -> int:
+        """Return the bucket of an answer in a row."""
+        return bucket(answer, (self.salt + row) % 2**32, self.width)
 
     def _report(self, answer: int, random: Randomness) -> int:
         """Return row, place and randomised sign."""
@@ -211,7 +150,7 @@ class HadamardSketch(Sketching[int]):
         n = len(answers)
         where = random.below(self.rows * self.width, n).astype(np.int64)
         rows, places = where // self.width, where % self.width
-        minus = walsh.parity(places & self._buckets(answers, rows))
+        minus = walsh.parity(places & self.channel.layout.look_up(answers, rows)[0])
         return where * 2 + (minus ^ random.chance(self.flip, n))
 
     def _tally(self, reports: Reports) -> Integers:
@@ -219,7 +158,12 @@ class HadamardSketch(Sketching[int]):
 
     def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Split each bucket's people by sign, then over the places where it has that sign."""
-        held = self._rows_drawn(histogram, rng)
+        held = np.zeros((self.rows, self.width), np.int64)
+        left = histogram
+        for row in range(self.rows):
+            here = rng.binomial(left, 1 / (self.rows - row))
+            left = left - here
+            np.add.at(held[row], self.channel.layout.row(row)[0], here)
         minus = rng.binomial(held, 0.5)
         minus[:, 0] = 0  # bucket 0 has a plus everywhere
         people = np.zeros((self.rows, 2, 2, self.width), np.int64)

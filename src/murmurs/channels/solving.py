@@ -1,0 +1,210 @@
+"""Least squares through a layout whose hash functions are known, and the exact noise of it.
+
+With u the unbiased estimates of the mass on each place and X the layout, 1 where an answer has a
+place, the shares solve X' W X x = X' W u with weights W = 1 / variance. In an open alphabet the
+mass of answers that nobody listed is spread over all places alike, by ``filled`` each, so that X
+is taken less ``filled`` and that mass is 1 minus the sum of the shares. Nothing is averaged over
+hash functions: collisions are solved for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from murmurs import kernels
+from murmurs.checks import Floats, Integers
+from murmurs.kernels import reference
+from murmurs.layout import Layout, Listed, first_ones
+
+MOST_SOLVED = 1200
+"""Answers up to which the normal equations are solved; a matrix of their square is kept."""
+
+WELL_POSED = 0.08
+"""Smallest eigenvalue of the scaled normal equations that is solved for.
+
+It is about that of random hashes with twice as many places as answers; below it the shares' noise
+is several times what it is with few answers.
+"""
+
+DENSE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """The normal equations of a layout for one table of weights.
+
+    ``filled_pair`` is the chance of an unlisted answer to be on both of two places. ``parts`` are
+    the rows' parts of the reports, ``law`` the chance of each place to be counted,
+    ``gain`` the part of it that an answer's presence makes (hit - miss). ``exclusive`` says that a
+    report counts in one place only; otherwise places are counted independently of each other.
+    """
+
+    layout: Layout
+    filled: float
+    filled_pair: float
+    parts: Floats
+    law: Floats
+    gain: float
+    exclusive: bool
+
+    @cached_property
+    def weights(self) -> Floats:
+        """1 / the variance of the estimated masses, for one report."""
+        spread = self.law if self.exclusive else self.law * (1 - self.law)
+        return np.asarray(self.parts * self.gain**2 / np.maximum(spread, 1e-12))
+
+    @cached_property
+    def gram(self) -> Floats:
+        """X' W X."""
+        return self._gram_of(self.weights)
+
+    def _gram_of(self, weights: Floats) -> Floats:
+        layout, f = self.layout, self.filled
+        flat = np.append(weights.ravel(), 0.0)
+        out = np.zeros((layout.k, layout.k))
+        # Rows with few places make a dense product, which NumPy's linear algebra is made for.
+        product = reference.gram if layout.width <= DENSE else kernels.load().gram
+        for _, places in layout.blocks():  # there is one: few answers are solved for
+            out += product(places, flat, layout.hashes)
+        if f == 0:
+            return out
+        on = layout.totals(weights)
+        return np.asarray(out - f * (on[:, None] + on[None, :]) + f * f * weights.sum())
+
+    @cached_property
+    def inverse(self) -> Floats | None:
+        """The inverse of X' W X, or None where some shares cannot be told apart."""
+        diagonal = np.sqrt(np.diag(self.gram))
+        if not (diagonal > 0).all():
+            return None
+        scale = np.outer(diagonal, diagonal)
+        scaled = self.gram / scale
+        try:  # it has a factor if no eigenvalue is below the limit
+            np.linalg.cholesky(scaled - WELL_POSED * np.eye(len(scaled)))
+        except np.linalg.LinAlgError:
+            return None
+        return np.asarray(np.linalg.inv(scaled) / scale)
+
+    def against(self, table: Floats) -> Floats:
+        """Return X' W table."""
+        weighted = self.weights * table
+        return np.asarray(self.layout.totals(weighted) - self.filled * weighted.sum())
+
+    @property
+    def own_weights(self) -> Floats:
+        """The diagonal of X' W X, without the matrix: for any number of answers."""
+        f, on = self.filled, self.layout.totals(self.weights)
+        return np.asarray(on * (1 - 2 * f) + f * f * self.weights.sum())
+
+    def fitted(self, shares: Floats) -> Floats:
+        """Return the masses that shares make, the unlisted ones included."""
+        rest = self.filled * (1 - shares.sum()) if self.filled else 0.0
+        return self.layout.masses(shares) + rest
+
+    def solve(self, masses: Floats) -> Floats:
+        """Return the shares of estimated masses."""
+        assert self.inverse is not None
+        return np.asarray(self.inverse @ self.against(masses - self.filled))
+
+    def variances(self, shares: Floats, n: float, hit: float, miss: float) -> Floats:
+        """Return the variance of each solved share, and of their sum, for n people of a population.
+
+        With Q the covariance of the estimated masses it is the diagonal of B X' W Q W X B, where
+        B is the inverse of X' W X. It holds at the shares that the weights were made for.
+        """
+        inverse = self.inverse
+        assert inverse is not None
+        inverse = np.vstack([inverse, inverse.sum(axis=0)])
+        if self.layout.hashes > 1:
+            return self._variances_of_filters(inverse, shares, n, hit, miss)
+        if self.exclusive:  # W Q W is W less what the sum of a row's counts being given takes away
+            out = self._form(inverse, self.gram)
+            if self.filled == 0:
+                out -= self.gain**2 * inverse.sum(axis=1) ** 2
+            return np.asarray(out / n)
+        # Two bits of a row are set together less often by b b', as one person has one place.
+        weighted = self.weights * self.fitted(shares)
+        together = self._form(inverse, self._gram_of(weighted**2 / self.parts))
+        lines = inverse @ self._rows_against(weighted / np.sqrt(self.parts))
+        return np.asarray((self._form(inverse, self.gram) + together - (lines**2).sum(axis=1)) / n)
+
+    def _form(self, lines: Floats, matrix: Floats) -> Floats:
+        return np.asarray(((lines @ matrix) * lines).sum(axis=1))
+
+    def _rows_against(self, table: Floats) -> Floats:
+        """Return X' table for each row of the table apart."""
+        layout = self.layout
+        padded = np.append(table, np.zeros((layout.rows, 1)), axis=1)
+        own = np.stack([padded[row][layout.row(row)].sum(axis=0) for row in range(layout.rows)])
+        return np.asarray((own - self.filled * table.sum(axis=1, keepdims=True)).T)
+
+    def _variances_of_filters(
+        self, inverse: Floats, shares: Floats, n: float, hit: float, miss: float
+    ) -> Floats:
+        """Return the same where an answer has several places, which are then on together.
+
+        Row after row: the weights with which a row's counts enter a share (the lever), and the
+        exact covariance of those counts among the row's people.
+        """
+        layout, f = self.layout, self.filled
+        others = inverse.sum(axis=1, keepdims=True) * f
+        rest = max(1 - float(shares.sum()), 0.0) if f else 0.0
+        masses = self.fitted(shares)
+        present = np.flatnonzero(shares > 0)
+        out = np.zeros(len(inverse))
+        for row, mass in enumerate(masses):
+            places = layout.row(row)
+            lever = -np.repeat(others, layout.width, axis=1)
+            for at in places:
+                lever += _by_place(inverse, at, layout.width)
+            lever *= self.weights[row]
+            bits = mass * (hit * (1 - hit)) + (1 - mass) * (miss * (1 - miss))
+            padded = np.append(lever, np.zeros((len(lever), 1)), axis=1)
+            own = sum(padded[:, at[present]] for at in places)
+            squares, sums = (lever**2).sum(axis=1), lever.sum(axis=1)
+            strange = f * squares + self.filled_pair * (sums**2 - squares)
+            second = lever**2 @ bits / self.gain**2 + own**2 @ shares[present] + rest * strange
+            out += (second - (lever @ mass) ** 2) / (n * float(self.parts[row, 0]))
+        return out
+
+    def slopes(self, variances: Floats, hit: float, miss: float) -> Floats:
+        """Return by how much each share's variance grows with the share, through its own places."""
+        change = (hit * (1 - hit) - miss * (1 - miss)) / self.gain**2
+        people = self.layout.totals(np.broadcast_to(self.parts, self.weights.shape))
+        each = self.layout.totals(self.weights) / np.maximum(people, 1e-300)
+        return np.asarray(change * each * variances)
+
+    def explained(self, seed: int = 0) -> float:
+        """Return which part of an unlisted answer's places the solved ones imitate, on average.
+
+        By two hundred strings with random hashes.
+        """
+        inverse, layout = self.inverse, self.layout
+        assert inverse is not None
+        if layout.k == 0:
+            return 0.0
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(0, layout.width, (layout.rows, layout.hashes, 200))
+        strange = np.concatenate([first_ones(row, layout.width) for row in drawn])
+        starts = np.repeat(np.arange(layout.rows), layout.hashes)[:, None] * layout.width
+        nowhere = layout.rows * layout.width
+        placed = np.where(strange < layout.width, starts + strange, nowhere).astype(np.uint32)
+        own = np.concatenate([places for _, places in layout.blocks()], axis=1)
+        both = Listed(
+            np.concatenate([own, placed], axis=1), layout.rows, layout.width, layout.hashes
+        )
+        gram = dataclasses.replace(self, layout=both).gram
+        cross, alone = gram[layout.k :, : layout.k], np.diag(gram)[layout.k :]
+        return float((self._form(cross, inverse) / alone).mean())
+
+
+def _by_place(columns: Floats, at: Integers, width: int) -> Floats:
+    """Return the sums of the columns of answers that fall on the same place."""
+    order = np.argsort(at, kind="stable")
+    starts = np.searchsorted(at[order], np.arange(width + 1))
+    sums = np.concatenate([np.zeros((len(columns), 1)), columns[:, order].cumsum(axis=1)], axis=1)
+    return np.asarray(np.diff(sums[:, starts], axis=1))
