@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from murmurs import strings
 from murmurs.checks import Integers
 from murmurs.counts import Counts
 from murmurs.survey import Question, Survey, question_from_document
@@ -26,7 +27,7 @@ _LONGEST_HEADER = 2**16
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that takes the place of ``path`` when all went well."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -48,7 +49,7 @@ def write_reports(path: Path, survey: Survey, question: Question, parts: Iterabl
     """Write arrays of reports to a question one after another; return how many reports."""
     header = {"murmurs": "reports", "survey": survey.fingerprint, "question": question.name}
     n = 0
-    with _replacing(path) as file:
+    with replacing(path) as file:
         file.write(json.dumps(header).encode() + b"\n")
         for part in parts:
             file.write(np.ascontiguousarray(part).data)
@@ -94,6 +95,37 @@ def _report_parts(path: Path, start: int, question: Question) -> Iterator[Report
             yield part
 
 
+def read_candidates(path: Path) -> tuple[tuple[str, ...], list[str]]:
+    """Return a list of candidates, one a line, and notes on lines that were normalised.
+
+    Lines that are empty, not UTF-8 or there twice are refused together, nothing is left out.
+    """
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if lines[-1] in (b"", b"\r"):
+        lines.pop()
+    texts: list[str] = []
+    wrong: list[str] = []
+    notes: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            text = line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            wrong.append(f"line {number}: it is not UTF-8 ({error.reason} at byte {error.start})")
+            text = f"line {number}"
+        texts.append(text)
+        if text and strings.normal(text) != text:
+            notes.append(f"line {number}: {text!r} is taken in its normal form (NFC)")
+    if wrong:
+        more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        raise ValueError(f"{path}: {'; '.join(wrong[:5])}{more}")
+    if not texts:
+        raise ValueError(f"{path} has no candidates: it should have one a line")
+    try:
+        return strings.candidates(texts), notes
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def write_counts(path: Path, survey: Survey, question: Question, counts: Counts) -> None:
     """Write counts with the question they answer, so that the file can be read on its own."""
     document = {
@@ -103,7 +135,7 @@ def write_counts(path: Path, survey: Survey, question: Question, counts: Counts)
         "n": counts.n,
         "cells": counts.cells.tolist(),
     }
-    with _replacing(path) as file:
+    with replacing(path) as file:
         file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
 
 

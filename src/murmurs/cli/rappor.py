@@ -1,0 +1,222 @@
+"""``murmurs rappor``: from the files of google/rappor to strings with intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from murmurs import estimators, schemes
+from murmurs.cli.output import as_json, existing_file, new_file, print_json
+from murmurs.clients import CLIENTS, effective_f
+from murmurs.comparison import Control
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.mechanisms.rappor import SCHEMES
+from murmurs.rappor_files import (
+    Result,
+    map_rows,
+    read_candidates,
+    read_counts,
+    read_map,
+    read_params,
+    read_reports,
+    results,
+    write_counts,
+    write_map,
+    write_results,
+    write_rows,
+)
+from murmurs.rendering import percent, shares_table, shown_digits, table
+
+_params = click.option(
+    "--params", type=existing_file, required=True, help="CSV with the header k,h,m,p,q,f."
+)
+
+
+class InOrder(click.Group):
+    """Commands in the order of the data's path, which is that of this file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands as they were added."""
+        return list(self.commands)
+
+
+@click.group("rappor", cls=InOrder)
+def command() -> None:
+    """Read and write the files of google/rappor, and decode them.
+
+    \b
+    Example:
+      murmurs rappor schemes
+    """
+
+
+@command.command("map")
+@_params
+@click.option(
+    "--candidates", type=existing_file, required=True, help="Strings that may occur, one a line."
+)
+@click.option(
+    "--scheme",
+    type=click.Choice(SCHEMES[:-1]),
+    default="google",
+    show_default=True,
+    help="How the clients hash strings.",
+)
+@click.option("-o", "--output", type=new_file, help="The map to write; else it is printed.")
+def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -> None:
+    """Hash candidate strings into a map, which says what bits they set in each cohort.
+
+    \b
+    Example:
+      murmurs rappor map --params params.csv --candidates strings.txt -o map.csv
+    """
+    rappor = read_params(params, scheme)
+    listed = read_candidates(candidates, rappor)
+    if output is None:
+        write_rows(sys.stdout, map_rows(rappor, listed))
+        return
+    write_map(output, rappor, listed)
+    click.echo(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped in {output}")
+
+
+@command.command("sum")
+@_params
+@click.argument("reports", type=existing_file, nargs=-1, required=True)
+@click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
+@as_json
+def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: bool) -> None:
+    """Add up one or more files of REPORTS: how many in each cohort, and how often each bit is set.
+
+    Only the columns cohort and irr are read; bloom and prr are private and need not be there.
+
+    \b
+    Example:
+      murmurs rappor sum --params params.csv reports.csv -o counts.csv
+    """
+    rappor = read_params(params)
+    counts = rappor.count(part for path in reports for part in read_reports(path, rappor))
+    write_counts(output, counts)
+    if as_json:
+        print_json({"n": counts.n, "cohorts": counts.cells[:, 0].tolist()})
+    else:
+        click.echo(f"{counts.n} reports in {rappor.cohorts} cohorts counted in {output}")
+
+
+@command.command("decode")
+@_params
+@click.option("--counts", type=existing_file, required=True, help="What `sum` writes.")
+@click.option("--map", "mapped", type=existing_file, required=True, help="What `map` writes.")
+@click.option("-o", "--output", type=new_file, help="The CSV file of detected strings to write.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 1 - 1e-9, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals and of the detection.",
+)
+@click.option(
+    "--control",
+    type=click.Choice(["bonferroni", "fdr"]),
+    default="bonferroni",
+    show_default=True,
+    help="No string is detected falsely, or few of the detected ones are.",
+)
+@click.option(
+    "--client", type=click.Choice(CLIENTS), help="Take f as this client rounds it, not as stated."
+)
+@as_json
+def decode(
+    params: Path,
+    counts: Path,
+    mapped: Path,
+    output: Path | None,
+    level: float,
+    control: Control,
+    client: str | None,
+    as_json: bool,
+) -> None:
+    """Estimate which strings of a map occur, how often, and how much is in none of its lines.
+
+    \b
+    Example:
+      murmurs rappor decode --params params.csv --counts counts.csv --map map.csv
+    """
+    rappor = read_params(params)
+    if client is not None:
+        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), permanent=-1)
+    over = read_map(mapped, rappor)
+    counted = read_counts(counts, rappor)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
+        closed = Counts(over, counted.n, counted.cells)
+        estimate = estimators.estimate(closed).with_labels(over.labels)
+    found = results(estimate, level, control)
+    if output is not None:
+        write_results(output, found, level)
+    if as_json:
+        print_json(_document(estimate, found, level, control, rappor.f))
+        return
+    low, high = estimate.interval(level)[-1].tolist()
+    digits = shown_digits(estimate.standard_errors())
+    click.echo(f"{counted.n} reports in {rappor.cohorts} cohorts, f = {rappor.f:g}\n")
+    if found:
+        click.echo(_table(estimate, found, level))
+    click.echo(
+        f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, {1 - level:.3g})."
+        f"\n(other), in no line of the map: {percent(float(estimate.shares[-1]), digits)}, "
+        f"{percent(low, digits)} … {percent(high, digits)}."
+        f"\n{estimate.explanation}"
+    )
+
+
+@command.command("schemes")
+@as_json
+def show_schemes(as_json: bool) -> None:
+    """List how deployed clients hash strings.
+
+    \b
+    Example:
+      murmurs rappor schemes
+    """
+    found = schemes.BY_NAME.values()
+    if as_json:
+        print_json([{f.name: getattr(s, f.name) for f in dataclasses.fields(s)} for s in found])
+        return
+    rows = [
+        [s.name, s.clients, str(s.widest), str(s.most_hashes), str(s.most_cohorts)] for s in found
+    ]
+    header = ["scheme", "clients", "bits up to", "hashes up to", "cohorts up to"]
+    click.echo(table(header, rows, left=2))
+
+
+def _table(estimate: Estimate, found: list[Result], level: float) -> str:
+    position = {label: j for j, label in enumerate(estimate.labels)}
+    rows = [position[line.string] for line in found]
+    columns: dict[str, Any] = estimate.columns(level)
+    shown = {name: column[rows] for name, column in columns.items() if name != "answer"}
+    answers = [line.string for line in found]
+    return shares_table({"answer": answers, **shown}, f"{100 * level:g} % interval")
+
+
+def _document(
+    estimate: Estimate, found: list[Result], level: float, control: Control, f: float
+) -> dict[str, Any]:
+    low, high = estimate.interval(level)[-1].tolist()
+    return {
+        "n": estimate.n,
+        "f": f,
+        "method": estimate.method,
+        "why": estimate.why,
+        "notes": list(estimate.notes),
+        "level": level,
+        "control": control,
+        "candidates": len(estimate.labels) - 1,
+        "detected": [line._asdict() for line in found],
+        "other": {"share": float(estimate.shares[-1]), "low": low, "high": high},
+    }

@@ -1,0 +1,194 @@
+"""RAPPOR: strings in Bloom filters of cohorts, with a permanent and an instantaneous response."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from murmurs import schemes, strings
+from murmurs.checks import Integers, whole
+from murmurs.hashing import buckets
+from murmurs.layout import Layout, Listed, Places, first_ones
+from murmurs.longitudinal import Derive
+from murmurs.mechanisms.cohorts import MOST_HASHES, Blooming, Over
+from murmurs.mechanisms.unary import Responses
+from murmurs.randomness import Randomness
+from murmurs.wire import Row
+
+OWN = "murmurs"
+"""The scheme of `murmurs.layout.Hashed`; strings are taken in their normal form."""
+
+BY_MAP = "map"
+"""The scheme of reports whose hash is not known here: bits are listed in a map."""
+
+SCHEMES = (OWN, *schemes.BY_NAME, BY_MAP)
+
+
+@dataclass(frozen=True)
+class Rappor(Responses[Row], Blooming):
+    """RAPPOR with its own numbers: a Bloom filter of a string, randomised twice.
+
+    Use it to read and to join collections that exist, by google/rappor and its relatives; free to
+    choose, take `ORR`. It has two epsilons: `epsilon` for one report, and `epsilon_forever` for any
+    number of reports of one string by a device that keeps its permanent response (infinite if
+    f = 0). `encode` draws the permanent response anew.
+
+    Law: the cohort c is uniform, and fixed for a device. The ``hashes`` bits of the string in that
+    cohort are one: by the scheme "murmurs" hash i is XXH32(key, salt + c * hashes + i) * width
+    >> 32, other schemes are those of deployed clients (`murmurs.schemes`), and with "map" strings
+    cannot be hashed here. Permanent bits are drawn first, then the bits of the report, each from
+    the first to the last. A permanent bit is 1 with probability f/2, 0 with f/2, and the
+    filter's bit with 1 - f; the report's bit is 1 with probability q if the permanent bit is 1,
+    else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1 - f/2) p + (f/2) q are the chances of a
+    bit of the string and of any other. f, p and q are rounded to multiples of 2**-53. Two strings
+    differ in up to twice as many bits as hashes, so e^epsilon is
+    (q* (1 - p*) / (p* (1 - q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
+
+    >>> rappor = Rappor(width=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
+    >>> round(rappor.epsilon, 2), round(rappor.epsilon_forever, 2)
+    (1.07, 4.39)
+    """
+
+    width: int
+    hashes: int
+    cohorts: int
+    f: float
+    p: float
+    q: float
+    salt: int = 0
+    scheme: str = OWN
+    permanent: int = field(default=-1, repr=False)
+    idle: int = field(default=-1, repr=False)
+    busy: int = field(default=-1, repr=False)
+    epsilon: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle_table()
+        self._set(hashes=whole(self.hashes, "hashes", 1, min(MOST_HASHES, self.width)))
+        self._settle_scheme()
+        self._settle_responses()
+
+    def _settle_scheme(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
+        if self.scheme != OWN and self.salt:
+            raise ValueError(f"a salt is for the scheme {OWN!r}: {self.scheme!r} has none")
+        if self._foreign:
+            self._foreign.check(self.width, self.hashes, self.cohorts)
+
+    @property
+    def _foreign(self) -> schemes.Scheme | None:
+        return schemes.BY_NAME.get(self.scheme)
+
+    @property
+    def ratio(self) -> Fraction:
+        """Two strings have up to ``hashes`` bits each that the other has not, if there is room."""
+        up, down = self.one / self.zero, (1 - self.zero) / (1 - self.one)
+        most = min(self.hashes, self.width - 1)
+        return max(up, down) ** most * min(up, down) ** min(self.hashes, self.width - most)
+
+    @property
+    def differing(self) -> int:
+        """Two strings differ in twice as many bits as hashes, if there are so many."""
+        return min(2 * self.hashes, self.width)
+
+    @property
+    def states(self) -> int:
+        """A permanent response for every string there may be."""
+        return 2**53
+
+    def check(self, text: object) -> str:
+        """Return a string in its normal form, or as it is for the scheme of other clients."""
+        normal = strings.normal(text)
+        return normal if self.scheme == OWN else str(text)
+
+    def bit_numbers(self, texts: Sequence[str]) -> Places:
+        """Return the bit of each hash of checked strings, one line for each hash of each cohort."""
+        if self._foreign:
+            return self._foreign.table(texts, self.width, self.hashes, self.cohorts)
+        if self.scheme == BY_MAP:
+            if texts:
+                raise ValueError(
+                    f"{texts[0]!r} cannot be hashed for {self}: the scheme {BY_MAP!r} has its bits "
+                    f"in a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
+                )
+            return np.empty((self.cohorts * self.hashes, 0), np.uint32)
+        seeds = (self.salt + np.arange(self.cohorts * self.hashes)[:, None]) % 2**32
+        return buckets(strings.keys(texts)[None, :], seeds.astype(np.uint32), self.width)
+
+    def layout_of(self, texts: Sequence[str]) -> Layout:
+        """Return where checked strings fall, by the scheme's hash."""
+        if self.scheme == OWN:
+            return super().layout_of(texts)
+        return listed(self.bit_numbers(texts), self.cohorts, self.width, self.hashes)
+
+    def places(self, text: str, cohort: int) -> list[int]:
+        """Return the places of a string in a cohort, each once, in the order of the hashes."""
+        if not self._foreign:
+            return super().places(text, cohort)
+        return list(dict.fromkeys(self._foreign.bits(text, cohort, self.width, self.hashes)))
+
+    def _permanent(self, text: str, derive: Derive) -> Row:
+        """Return the permanent response to a checked string, in the cohort of the device."""
+        cohort = derive("cohort").below(self.cohorts)
+        return self._lasting(cohort, self.places(text, cohort), derive)
+
+    def _lasting(self, cohort: int, places: Sequence[int], derive: Derive) -> Row:
+        """Randomise a filter for good; strings with one filter share their permanent response."""
+        bloom = [b in places for b in range(self.width)]
+        random = derive("bits", cohort, self._packed(cohort, bloom).bits)
+        return self._packed(cohort, [self._permanent_bit(bit, random) for bit in bloom])
+
+    def _instant(self, permanent: Row, random: Randomness) -> Row:
+        """Return a report made from a permanent response."""
+        lasting = [permanent.bits[b >> 3] >> (b & 7) & 1 == 1 for b in range(self.width)]
+        return self._packed(permanent.row, [self._bit(bit, random) for bit in lasting])
+
+    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+        return self._instant(self._lasting(cohort, places, lambda *_: random), random)
+
+
+@dataclass(frozen=True)
+class Mapped(Over[Row]):
+    """RAPPOR over candidates whose bits are given as a map: whichever hash made them."""
+
+    map: Listed
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        table, given = self.mechanism, self.map
+        wanted = (len(self.candidates), table.cohorts, table.width, table.hashes)
+        if (given.k, given.rows, given.width, given.hashes) != wanted:
+            raise ValueError(
+                f"a map of {given.k} strings, {given.rows} cohorts, {given.width} bits and "
+                f"{given.hashes} hashes does not fit {len(self.candidates)} candidates of {table}"
+            )
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the candidates fall."""
+        return self.map
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the open mechanism with the candidates; the map is named by its digest only."""
+        digest = hashlib.sha256(self.map.places.astype("<u4").tobytes()).hexdigest()
+        return {**super().to_document(), "scheme": BY_MAP, "map": digest}
+
+    def __repr__(self) -> str:
+        return super().__repr__()
+
+
+def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> Listed:
+    """Return the layout of bits, one line for each hash of each cohort; a bit counts once."""
+    places = np.empty(bits.shape, np.uint32)
+    for cohort in range(cohorts):
+        own = slice(cohort * hashes, (cohort + 1) * hashes)
+        found = first_ones(bits[own].astype(np.int64), width)
+        places[own] = np.where(found < width, found + cohort * width, cohorts * width)
+    return Listed(places, cohorts, width, hashes)
