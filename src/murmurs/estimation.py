@@ -45,6 +45,11 @@ class Estimate:
     notes: tuple[str, ...] = ()
     posterior_deviations: Floats | None = None
 
+    def __post_init__(self) -> None:
+        known = getattr(self.counts.mechanism, "labels", ())
+        if known and not self.labels:
+            object.__setattr__(self, "labels", tuple(known))
+
     @property
     def n(self) -> int:
         """How many reports there are."""
@@ -88,6 +93,7 @@ class Estimate:
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
         both = limits(self.unbiased, self._scale(target), min(each, 1 - 1e-14))
+        both = self.counts.channel.loosened(both)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from murmurs.channels.sketch import Sketch
+from murmurs.channels.sketch import Sketch, Tables
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
@@ -13,6 +13,7 @@ from murmurs.estimators.em import NoiseDominates, em
 from murmurs.estimators.likelihood import likelihood
 from murmurs.estimators.regression import regression
 from murmurs.estimators.report_likelihood import report_likelihood
+from murmurs.estimators.selection import selection
 from murmurs.estimators.shrinkage import shrinkage
 from murmurs.estimators.simplex import simplex
 from murmurs.estimators.unbiased import unbiased
@@ -30,6 +31,7 @@ __all__ = [
     "normalized",
     "regression",
     "report_likelihood",
+    "selection",
     "shrinkage",
     "simplex",
     "unbiased",
@@ -44,6 +46,7 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "composite": composite,
     "em": em,
     "regression": regression,
+    "selection": selection,
     "clipped": clipped,
     "base_cut": base_cut,
     "norm_cut": norm_cut,
@@ -55,8 +58,10 @@ def estimate(counts: Counts) -> Estimate:
     """Estimate the shares with the default estimator, and say why it is the one.
 
     The rule: `shrinkage`, which is never far from the best estimator and mostly better than all of
-    them; but for a mean sketch with more entries than answers, whose collisions add more to the
-    error than the noise does, `regression` on the simplex, which solves for them.
+    them. Two exceptions have hash tables. An open question with more candidates than can be solved
+    for together gets `selection`, which chooses those that stand out. A mean sketch with more
+    entries than answers, whose collisions add more to the error than the noise does, gets
+    `regression` on the simplex, which solves for them.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -64,6 +69,15 @@ def estimate(counts: Counts) -> Estimate:
     'shrinkage'
     """
     channel = counts.channel
+    if isinstance(channel, Tables) and channel.layout.k == 0:
+        raise ValueError(
+            f"{counts.mechanism} asks an open question: say which strings to look for, with "
+            "estimate(counts.over(candidates))"
+        )
+    if isinstance(channel, Tables) and channel.is_open and not channel.is_solved:
+        return selection(
+            counts, why="there are more candidates than the cohorts' places can tell apart together"
+        )
     if isinstance(channel, Sketch) and channel.rows * (channel.width - 1) + 1 >= channel.k:
         plausible = normalized(counts).shares
         if channel.collision_part(plausible, counts.n) > 0.5:

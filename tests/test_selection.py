@@ -1,0 +1,170 @@
+"""Choosing among very many candidates: what is found, what is not, and intervals that cover."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+
+import murmurs as mm
+from murmurs.channels.sketch import Tables
+from murmurs.checks import Floats, Integers
+from murmurs.estimation import Estimate
+from murmurs.estimators import selection
+from murmurs.estimators.selection import lasso
+from murmurs.mechanism import Mechanism
+
+PRESENT, LISTED, N = 60, 3000, 200_000
+
+
+def view(mechanism: Any) -> Mechanism[Any]:
+    over: Mechanism[Any] = mechanism.over([f"value {i}" for i in range(LISTED)])
+    return over
+
+
+VIEWS = {
+    "ORR": view(mm.ORR(epsilon=3.0, width=21, cohorts=64)),
+    "ORappor": view(mm.ORappor(epsilon=4.0, width=32, cohorts=64)),
+    "Bloom": view(mm.ORappor(epsilon=8.0, width=32, cohorts=32, hashes=2)),
+}
+
+
+def people() -> Integers:
+    """Some Zipf-like strings among thousands of candidates; a fifth of all hold unlisted ones."""
+    shares = 1 / np.arange(1, PRESENT + 1)
+    histogram = np.zeros(LISTED + 1, np.int64)
+    histogram[:PRESENT] = np.rint(0.8 * N * shares / shares.sum())
+    histogram[-1] = N - histogram.sum()
+    return histogram
+
+
+@cache
+def studies(name: str) -> tuple[Estimate, ...]:
+    rng = np.random.default_rng(77)
+    return tuple(selection(VIEWS[name].simulate(people(), rng)) for _ in range(20))
+
+
+by_view = pytest.mark.parametrize("name", VIEWS)
+
+
+@by_view
+def test_intervals_cover_and_nothing_absent_is_found(name: str) -> None:
+    """Twenty surveys of 3000 candidates, most of them absent.
+
+    Coverage of a survey has a standard deviation of about 0.005, as candidates share noise; the
+    mean of twenty is then below 0.93 or above 0.97 with a probability under 1e-8. False findings
+    are at most 5 % of surveys: more than 8 of 20 happen with probability 3e-7.
+    """
+    truth = people() / N
+    covered, found_falsely, strong = [], 0, []
+    for estimate in studies(name):
+        both = estimate.interval(0.95)[:-1]
+        covered.append(np.mean((both[:, 0] <= truth[:-1]) & (truth[:-1] <= both[:, 1])))
+        present = estimate.detected(0.05).present[:-1]
+        found_falsely += int(present[PRESENT:].any())
+        strong.append(present[:5].all())
+    assert 0.93 < np.mean(covered) < 0.97
+    assert found_falsely <= 8
+    assert all(strong)
+    # Intervals of half the width, or a test without control, would not do.
+    half = studies(name)[0]
+    middle, both = half.unbiased, half.interval(0.95)
+    narrow = np.abs(truth - middle)[:-1] < (both[:, 1] - both[:, 0])[:-1] / 4
+    assert narrow.mean() < 0.9
+    assert (half.detected(0.05).p_values[PRESENT:-1] < 0.05).any()
+
+
+@by_view
+def test_shares_are_near_and_the_rest_is_bounded(name: str) -> None:
+    truth = people() / N
+    for estimate in studies(name):
+        assert estimate.shares.sum() == pytest.approx(1.0)
+        assert estimate.shares.min() >= 0
+        assert estimate.interval(0.999)[-1, 0] == 0.0
+        assert estimate.interval(0.9999)[-1, 1] > truth[-1]
+        # Averaging the places of each answer, without solving for the strong ones, is much worse.
+        assert np.abs(estimate.shares - truth).sum() < 0.7
+        top = np.abs(estimate.shares - truth)[:10].max()
+        assert top < 0.05
+
+
+@by_view
+def test_the_lasso_finds_the_strong_ones_too(name: str) -> None:
+    counts = VIEWS[name].simulate(people(), np.random.default_rng(5))
+    steps, penalised = (selection(counts, by=by) for by in ("steps", "lasso"))
+    for estimate in (steps, penalised):
+        channel = estimate.counts.channel
+        assert isinstance(channel, Tables)
+        assert channel.chosen is not None
+        assert set(range(5)) <= set(channel.chosen.tolist())
+    assert np.abs(steps.shares - penalised.shares)[:10].max() < 0.02
+
+
+def test_the_lasso_is_the_minimum() -> None:
+    """Against SciPy's bounded quasi-Newton method."""
+    rng = np.random.default_rng(2)
+    mechanism = mm.ORR(epsilon=3.0, width=8, cohorts=8).over([f"v{i}" for i in range(40)])
+    channel = mechanism.channel
+    assert isinstance(channel, Tables)
+    counts = mechanism.simulate(np.append(rng.multinomial(3000, np.ones(40) / 40), 300), rng)
+    solver = channel.solver(np.full(41, 1 / 41))
+    masses = channel.masses_of(counts.cells) - solver.filled
+    gram, goal = solver.gram, solver.against(masses)
+    for strength in (0.0, 0.5, 2.0):
+        penalty = strength * np.sqrt(np.diag(gram) / counts.n)
+
+        def loss(x: Floats, penalty: Floats = penalty) -> tuple[float, Floats]:
+            slope = gram @ x - goal + penalty
+            return float(x @ (gram @ x) / 2 + (penalty - goal) @ x), slope
+
+        best = scipy.optimize.minimize(
+            loss, np.zeros(40), jac=True, bounds=[(0, None)] * 40, options={"ftol": 1e-15}
+        )
+        found = lasso(solver, masses, penalty, steps=20_000)
+        assert loss(found)[0] <= best.fun + 1e-9 * abs(best.fun)
+        np.testing.assert_allclose(found, best.x, atol=1e-4)
+
+
+def test_what_cannot_be_told_apart_is_named() -> None:
+    mechanism = mm.ORR(epsilon=3.0, width=2, cohorts=3).over([f"v{i}" for i in range(40)])
+    rng = np.random.default_rng(1)
+    counts = mechanism.simulate([5000, *[0] * 39, 100], rng)
+    for by in ("steps", "lasso"):
+        notes = selection(counts, by=by).notes
+        assert "40 candidates are more than the 4 that 3 cohorts of 2 places" in notes[1]
+        assert "80 cohorts would" in notes[1]
+        assert "nothing tells them apart" in notes[2]
+
+
+def test_the_default_chooses_only_where_not_all_can_be_solved_for() -> None:
+    rng = np.random.default_rng(1)
+    few = mm.ORR(epsilon=3.0, width=8, cohorts=16).over(["tea", "coffee"])
+    assert mm.estimate(few.simulate([500, 300, 200], rng)).method == "shrinkage"
+    many = VIEWS["ORR"]
+    found = mm.estimate(many.simulate(people(), rng))
+    assert found.method == "selection"
+    assert "more candidates" in found.why
+
+
+def test_bad_input_is_refused() -> None:
+    counts = mm.KRR(k=4, epsilon=1.0).simulate([1, 2, 3, 4], np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"open questions, not for KRR.*: use shrinkage\(counts\)"):
+        selection(counts)
+    empty = VIEWS["ORR"].count([])
+    with pytest.raises(ValueError, match="there are no reports"):
+        selection(empty)
+    one = VIEWS["ORR"].simulate([10, *[0] * LISTED], np.random.default_rng(1))
+    with pytest.raises(ValueError, match="by must be 'steps' or 'lasso', not 'forward'"):
+        selection(one, by="forward")  # type: ignore[arg-type]
+
+
+def test_few_reports_choose_nobody() -> None:
+    counts = VIEWS["ORappor"].simulate([3, 2, *[0] * (LISTED - 1)], np.random.default_rng(1))
+    found = selection(counts)
+    assert found.shares.sum() == pytest.approx(1.0)
+    assert np.isfinite(found.interval()).all()
+    assert not found.detected().present.any()
