@@ -57,7 +57,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         reports = question.mechanism.encode_many(rng.integers(0, 2, 300), rng)
         write_reports(tmp_path / name, survey, question, [reports])
     question = SURVEY.questions[0]
-    counts = question.mechanism.simulate([10, 20, 30, 40], rng)
+    counts = question.closed.simulate([10, 20, 30, 40], rng)
     write_counts(tmp_path / "counts.json", SURVEY, question, counts)
     return tmp_path
 

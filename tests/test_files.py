@@ -29,7 +29,7 @@ every = pytest.mark.parametrize("question", SURVEY.questions, ids=lambda q: q.na
 
 def reports_to(question: Question, n: int, seed: int = 1) -> Reports:
     rng = np.random.default_rng(seed)
-    return question.mechanism.encode_many(rng.integers(0, question.mechanism.k, n), rng)
+    return question.closed.encode_many(rng.integers(0, question.closed.k, n), rng)
 
 
 # Reports

@@ -368,7 +368,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     survey = mm.Survey.from_toml(TOML)
     question = survey.questions[0]
-    counts = question.mechanism.simulate([6000, 3000, 990, 10], np.random.default_rng(1))
+    counts = question.closed.simulate([6000, 3000, 990, 10], np.random.default_rng(1))
     write_counts(tmp_path / "counts.json", survey, question, counts)
     yield tmp_path
     plt.close("all")
@@ -494,7 +494,7 @@ def test_a_wrong_option_ends_with_one_sentence_and_no_picture(
 def test_a_method_that_cannot_use_the_counts_tells_the_way_out(desk: Path) -> None:
     survey = mm.Survey.from_toml(TOML.replace("KRR", "OUE"))
     question = survey.questions[0]
-    counts = question.mechanism.simulate([60, 30, 9, 1], np.random.default_rng(1))
+    counts = question.closed.simulate([60, 30, 9, 1], np.random.default_rng(1))
     write_counts(desk / "counts.json", survey, question, counts)
     result = run("--method likelihood")
     assert result.exit_code == 2

@@ -74,6 +74,7 @@ def test_a_published_survey_holds_the_integer_probabilities() -> None:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_mechanism_can_be_asked_for(name: str) -> None:
     numbers = "f = 0.5, p = 0.25, q = 0.75" if name == "BasicRappor" else "epsilon = 1.0"
+    numbers += ", forever = 2.0" if name in ("LOSUE", "LOLOHA") else ""
     survey = Survey.from_toml(f"""
         name = "all"
         [[questions]]
@@ -166,7 +167,10 @@ def test_order_of_keys_and_whitespace_do_not_change_the_fingerprint() -> None:
             "KRR has no parameter 'delta'; it has epsilon, k, truth",
         ),
         (lambda d: d.pop("name"), "this is not a survey: Object missing required field `name`"),
-        (lambda d: d["questions"][0].pop("labels"), "missing required field `labels`"),
+        (
+            lambda d: d["questions"][0].pop("labels"),
+            "question 'drink' has no labels; only open mechanisms",
+        ),
         (lambda d: d["questions"][0]["mechanism"].pop("epsilon"), "KRR needs epsilon"),
         (
             lambda d: d["questions"][0]["mechanism"].update(name="GRR"),
@@ -264,8 +268,9 @@ def test_a_format_that_never_was_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != "BasicRappor"])
 def test_a_tampered_probability_that_breaks_epsilon_is_refused(name: str) -> None:
-    document = Survey("s", (Question("q", ("a", "b", "c"), BY_NAME[name](k=3, epsilon=1.0)),))  # type: ignore[call-arg]
-    tampered = document.to_document()
+    rest = {"forever": 2.0} if name in ("LOSUE", "LOLOHA") else {}
+    made = BY_NAME[name](k=3, epsilon=1.0, **rest)  # type: ignore[call-arg]
+    tampered = Survey("s", (Question("q", ("a", "b", "c"), made),)).to_document()
     mechanism = tampered["questions"][0]["mechanism"]
     if "truth" in mechanism:
         mechanism["truth"] += 1

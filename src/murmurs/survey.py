@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from murmurs import mechanisms
-from murmurs.mechanism import Mechanism
+from murmurs.mechanism import Mechanism, OpenMechanism
 
 FORMAT = 1
 """Version of the document that this release writes; it reads all up to it."""
@@ -26,16 +26,23 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its labels; answer j is labels[j]."""
+    """A question with its labels; answer j is labels[j]. An open one has none: any string is."""
 
     name: str
     labels: tuple[str, ...]
-    mechanism: Mechanism[Any]
+    mechanism: Mechanism[Any] | OpenMechanism[Any]
     text: str = ""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("a question must have a name")
+        if isinstance(self.mechanism, OpenMechanism):
+            if self.labels:
+                raise ValueError(
+                    f"question {self.name!r} has {len(self.labels)} labels, but its mechanism "
+                    f"{self.mechanism} takes any string: candidates come when it is estimated"
+                )
+            return
         if len(self.labels) != self.mechanism.k:
             raise ValueError(
                 f"question {self.name!r} has {len(self.labels)} labels, "
@@ -50,6 +57,18 @@ class Question:
             if label in seen:
                 raise ValueError(f"question {self.name!r} has the label {label!r} twice")
             seen.add(label)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any string is an answer."""
+        return isinstance(self.mechanism, OpenMechanism)
+
+    @property
+    def closed(self) -> Mechanism[Any]:
+        """The mechanism of a question whose answers are listed."""
+        if isinstance(self.mechanism, OpenMechanism):
+            raise ValueError(f"question {self.name!r} is open: its answers are in no list")
+        return self.mechanism
 
     def answer(self, label: str) -> int:
         """Return the number of the answer with this label."""
@@ -72,12 +91,19 @@ class Question:
 
 class _QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
     name: str
-    labels: list[str]
     mechanism: dict[str, Any]
+    labels: list[str] = []
     text: str = ""
 
     def settled(self) -> Question:
-        mechanism = {"k": len(self.labels), **self.mechanism}
+        mechanism = self.mechanism
+        if mechanism.get("name") not in list(mechanisms.OPEN):
+            if not self.labels:
+                raise ValueError(
+                    f"question {self.name!r} has no labels; only open mechanisms "
+                    f"({', '.join(mechanisms.OPEN)}) do without"
+                )
+            mechanism = {"k": len(self.labels), **mechanism}
         return Question(
             self.name, tuple(self.labels), mechanisms.from_document(mechanism), self.text
         )

@@ -32,7 +32,7 @@ def command(people: int, as_json: bool) -> None:
     """
     survey = Survey.from_toml(SURVEY)
     question = survey.questions[0]
-    mechanism = question.mechanism
+    mechanism = question.closed
     # The people are the same in every run; the noise of their devices is not.
     rng = np.random.default_rng(7)
     answers = rng.choice(len(TRUE_SHARES), people, p=TRUE_SHARES)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import click
 import numpy as np
@@ -20,11 +20,14 @@ from murmurs.cli.output import (
     seed_option,
 )
 from murmurs.files import write_reports
+from murmurs.mechanism import OpenMechanism
 from murmurs.randomness import Secure
 from murmurs.survey import Question
 from murmurs.wire import Reports
 
 _LINES = 2**16
+
+Answer = TypeVar("Answer", int, str)
 
 
 @click.command("encode")
@@ -38,6 +41,8 @@ def command(
     survey: Path, answers: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
     """Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
+
+    To an open question any line that is not empty is an answer.
 
     \b
     Example:
@@ -57,17 +62,28 @@ def command(
 
 
 def _encoded(lines: IO[str], question: Question, random: Source) -> Iterator[Reports]:
+    mechanism = question.mechanism
+    if isinstance(mechanism, OpenMechanism):
+        check = mechanism.check
+        return (mechanism.encode_many(batch, random) for batch in _batches(lines, check))
     number = {label: j for j, label in enumerate(question.labels)}
-    batch: list[int] = []
+
+    def answer(label: str) -> int:
+        return number[label] if label in number else question.answer(label)
+
+    closed = mechanism
+    return (closed.encode_many(batch, random) for batch in _batches(lines, answer))
+
+
+def _batches(lines: IO[str], check: Callable[[str], Answer]) -> Iterator[list[Answer]]:
+    """Return checked answers by batches; a bad one is told by its line."""
+    batch: list[Answer] = []
     for position, line in enumerate(lines, 1):
-        label = line.rstrip("\r\n")
-        if label not in number:
-            try:
-                question.answer(label)
-            except ValueError as error:
-                raise ValueError(f"line {position}: {error}") from None
-        batch.append(number[label])
+        try:
+            batch.append(check(line.rstrip("\r\n")))
+        except ValueError as error:
+            raise ValueError(f"line {position}: {error}") from None
         if len(batch) == _LINES:
-            yield question.mechanism.encode_many(batch, random)
+            yield batch
             batch = []
-    yield question.mechanism.encode_many(batch, random)
+    yield batch

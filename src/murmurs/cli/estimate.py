@@ -13,7 +13,8 @@ from murmurs.cli.output import as_json, existing_file, new_file, print_json
 from murmurs.comparison import Target
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.files import read_counts
+from murmurs.files import read_candidates, read_counts
+from murmurs.survey import Question
 
 
 @click.command("estimate")
@@ -29,6 +30,11 @@ from murmurs.files import read_counts
     show_default=True,
     help="Whose shares: theirs who answered, or the population's they are a sample of.",
 )
+@click.option(
+    "--candidates",
+    type=existing_file,
+    help="For an open question: the strings to look for, one a line.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--plot", type=new_file, help="Draw the shares into a file (.png, .svg, .pdf).")
 @as_json
@@ -37,6 +43,7 @@ def command(
     method: str | None,
     level: float,
     target: Target,
+    candidates: Path | None,
     as_csv: bool,
     plot: Path | None,
     as_json: bool,
@@ -48,9 +55,12 @@ def command(
       murmurs estimate counts.json
     """
     question, counted = read_counts(counts)
+    counted = _with_candidates(question, counted, candidates)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
-        estimate = _estimate(counted, method).with_labels(question.labels)
+        estimate = _estimate(counted, method)
+        if not question.is_open:
+            estimate = estimate.with_labels(question.labels)
     table = estimate.table(level=level, target=target)
     if plot is not None:
         _save_plot(estimate, plot, level, target)
@@ -63,6 +73,36 @@ def command(
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
     click.echo(table)
     click.echo(f"\n{estimate.explanation}")
+    if question.is_open:
+        click.echo(_found(estimate))
+
+
+def _with_candidates(question: Question, counts: Counts, path: Path | None) -> Counts:
+    """Return the counts over the candidates of an open question."""
+    if not question.is_open:
+        if path is not None:
+            raise ValueError(f"question {question.name!r} has labels: it takes no --candidates")
+        return counts
+    if path is None:
+        raise ValueError(
+            f"question {question.name!r} is open: add --candidates, a file of the strings to look "
+            "for, one a line"
+        )
+    candidates, notes = read_candidates(path)
+    for note in notes[:5]:
+        click.echo(f"{path}, {note}", err=True)
+    if len(notes) > 5:
+        click.echo(f"{path}: {len(notes) - 5} more lines were normalised", err=True)
+    return counts.over(candidates)
+
+
+def _found(estimate: Estimate) -> str:
+    """Say how many candidates are surely there."""
+    present = estimate.detected(0.05).present[:-1]
+    return (
+        f"Found: {int(present.sum())} of {len(present)} candidates are there, at a chance of 5 % "
+        "that any of them is not (Bonferroni)."
+    )
 
 
 def _estimate(counts: Counts, method: str | None) -> Estimate:

@@ -7,6 +7,7 @@ import math
 import click
 
 from murmurs.cli.output import as_json, print_json
+from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
 from murmurs.rendering import table
 
@@ -17,7 +18,7 @@ from murmurs.rendering import table
 @click.option("--respondents", "n", type=click.IntRange(min=1), default=10_000, show_default=True)
 @as_json
 def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
-    """Compare the mechanisms that take an epsilon: error, privacy, size of a report.
+    """Compare the mechanisms for one report: error, privacy, size of a report.
 
     The error is that of a single share, root mean square over uniform answers, unbiased estimate.
 
@@ -27,7 +28,7 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
     """
     found = []
     for name, kind in BY_NAME.items():
-        if name == "BasicRappor":  # it has f, p and q in place of an epsilon
+        if issubclass(kind, Longitudinal):  # they are told more than an epsilon
             continue
         mechanism = kind(k=k, epsilon=epsilon)  # type: ignore[call-arg]
         error = math.sqrt(mechanism.channel.expected_l2(n) / k)

@@ -29,7 +29,7 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
     rows = [
         [
             question.name,
-            str(len(question.labels)),
+            "any" if question.is_open else str(len(question.labels)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             f"{question.mechanism.epsilon_realised!r}",

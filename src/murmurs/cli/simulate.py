@@ -10,7 +10,6 @@ from typing import IO
 import click
 import numpy as np
 
-from murmurs.checks import Integers
 from murmurs.cli.output import (
     as_json,
     chosen_question,
@@ -20,7 +19,10 @@ from murmurs.cli.output import (
     read_survey,
     seed_option,
 )
+from murmurs.counts import Counts
 from murmurs.files import write_counts
+from murmurs.mechanism import OpenMechanism
+from murmurs.strings import normal
 from murmurs.survey import Question
 
 
@@ -37,6 +39,7 @@ def command(
     """Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
 
     The draw has the law of encoding and counting everybody, at a cost that does not grow with them.
+    To an open question any label is an answer.
 
     \b
     Example:
@@ -46,7 +49,12 @@ def command(
     question = chosen_question(contract, name)
     histogram = _read_histogram(people, question)
     random = None if seed is None else np.random.default_rng(seed)
-    counts = question.mechanism.simulate(histogram, random)
+    mechanism = question.mechanism
+    if isinstance(mechanism, OpenMechanism):
+        drawn = mechanism.over(list(histogram)).simulate([*histogram.values(), 0], random)
+        counts = Counts(mechanism, drawn.n, drawn.cells)
+    else:
+        counts = mechanism.simulate(list(histogram.values()), random)
     write_counts(output, contract, question, counts)
     if as_json:
         print_json({"question": question.name, "n": counts.n})
@@ -54,20 +62,24 @@ def command(
         click.echo(f"counts of {counts.n} people's reports to {question.name!r} drawn in {output}")
 
 
-def _read_histogram(lines: IO[str], question: Question) -> Integers:
-    people = [0] * len(question.labels)
+def _read_histogram(lines: IO[str], question: Question) -> dict[str, int]:
+    """Return the number of people with each label; every label of a closed question has one."""
+    people = dict.fromkeys(question.labels, 0)
     for position, row in enumerate(_csv_rows(lines), 1):
         if len(row) != 2 or not row[1].strip().isdecimal():
             raise ValueError(f"line {position}: {','.join(row)!r} is not label,number")
         try:
-            people[question.answer(row[0])] += int(row[1])
+            label = normal(row[0]) if question.is_open else row[0]
+            if not question.is_open:
+                question.answer(label)
         except ValueError as error:
             raise ValueError(f"line {position}: {error}") from None
-    if not any(people):
+        people[label] = people.get(label, 0) + int(row[1])
+    if not any(people.values()):
         raise ValueError("there is nobody to simulate: every number of people is 0")
-    if sum(people) > 2**62:
+    if sum(people.values()) > 2**62:
         raise ValueError("histogram has more than 2**62 people")
-    return np.array(people, np.int64)
+    return people
 
 
 def _csv_rows(lines: IO[str]) -> Iterator[list[str]]:
