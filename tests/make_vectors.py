@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,22 @@ import xxhash
 
 from murmurs import (
     KRR,
+    LOLOHA,
+    LOSUE,
+    ORR,
     OUE,
     SUE,
     BasicRappor,
     CountMeanSketch,
+    Derived,
+    Device,
     Given,
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    ORappor,
+    PermutedRappor,
+    PermutedRR,
     ProjectiveGeometry,
     Subset,
 )
@@ -81,6 +90,22 @@ CASES: list[Mechanism[Any]] = [
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
     HadamardSketch(k=1000, epsilon=2.0, rows=16, width=64, salt=2**32 - 1),
     HadamardSketch(k=100_000, epsilon=2.0),
+    LOSUE(k=5, epsilon=1.0, forever=2.0),
+    LOSUE(k=51, epsilon=0.5, forever=3.0),
+    LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3),
+    LOLOHA(k=1000, epsilon=2.0, forever=4.0),
+    PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4, salt=6),
+    PermutedRR(k=1000, epsilon=2.0, width=8, cohorts=300, salt=2**32 - 1),
+    PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
+    PermutedRappor(k=1000, epsilon=2.0, width=20, cohorts=300, salt=2**32 - 1),
+]
+
+OPEN_CASES: list[tuple[ORR | ORappor, Sequence[str]]] = [
+    (ORR(epsilon=1.0, width=3, cohorts=4, salt=1), ["tea", "Z\u00fcrich", "Zu\u0308rich", "名"]),
+    (ORR(epsilon=3.0, width=21, cohorts=5000, salt=2**32 - 1), ["tea", "https://example.org/"]),
+    (ORappor(epsilon=1.0, width=3, cohorts=2, salt=5), ["tea", "Z\u00fcrich", "Zu\u0308rich"]),
+    (ORappor(epsilon=4.0, width=20, cohorts=300, hashes=2, salt=2**32 - 1), ["tea", "名"]),
+    (ORappor(epsilon=9.0, width=4, cohorts=8, hashes=3, salt=7), ["tea", "coffee", "mate"]),
 ]
 
 KRR_5, KRR_300 = KRR(k=5, epsilon=1.0), KRR(k=300, epsilon=1.0)
@@ -93,9 +118,13 @@ SET_AS_BITS, SET_AS_LIST = Subset(k=5, epsilon=1.0, w=2), Subset(k=17, epsilon=2
 LONG_LIST = Subset(k=1000, epsilon=5.0, w=3)
 HASHED, WIDE_HASHED = LocalHashing(k=4, epsilon=1.0, g=3), LocalHashing(k=4, epsilon=6.0, g=300)
 ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3)
+LOSUE_5 = LOSUE(k=5, epsilon=1.0, forever=2.0)
+LOLOHA_3 = LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3)
 MANY_ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=300, width=8)
+PLACES, FILTERS = PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4), PermutedRappor(4, 1.0, 3, 2)
+OPEN_PLACES, OPEN_FILTERS = ORR(epsilon=1.0, width=3, cohorts=100), ORappor(1.0, 12, 300)
 
-BAD: list[tuple[Mechanism[Any], str, str]] = [
+BAD: list[tuple[Mechanism[Any] | ORR | ORappor, str, str]] = [
     (KRR_5, "", "0 bytes are not reports of 1 bytes each"),
     (KRR_5, "0001", "2 bytes are not reports of 1 bytes each"),
     (KRR_5, "05", "5 is outside 0..4"),
@@ -136,8 +165,112 @@ BAD: list[tuple[Mechanism[Any], str, str]] = [
     (ROWS, "0108", "a bit after the first 3 is set"),
     (MANY_ROWS, "0001", "2 bytes are not reports of 3 bytes each"),
     (MANY_ROWS, "2c0100", "row 300 is outside 0..299"),
+    (LOSUE_5, "20", "a bit after the first 5 is set"),
+    (LOLOHA_3, "00000000", "4 bytes are not reports of 5 bytes each"),
+    (LOLOHA_3, "0000000003", "value 3 is outside 0..2"),
+    (PLACES, "0c", "12 is outside 0..11"),
+    (FILTERS, "0201", "row 2 is outside 0..1"),
+    (FILTERS, "0108", "a bit after the first 3 is set"),
+    (OPEN_PLACES, "00", "1 bytes are not reports of 2 bytes each"),
+    (OPEN_PLACES, "2c01", "300 is outside 0..299"),
+    (OPEN_FILTERS, "00ff", "2 bytes are not reports of 4 bytes each"),
+    (OPEN_FILTERS, "2c010000", "row 300 is outside 0..299"),
+    (OPEN_FILTERS, "00000010", "a bit after the first 12 is set"),
 ]
 """Mechanism, bytes that are none of its reports, and what the refusal must say."""
+
+
+SECRETS = [bytes(16), bytes(range(32)), bytes([255]) * 100]
+CONTEXTS: list[tuple[str | bytes | int, ...]] = [
+    (),
+    ("",),
+    (b"",),
+    (0,),
+    ("1",),
+    (b"1",),
+    (1,),
+    (-1,),
+    (2**64,),
+    ("ab", "c"),
+    ("a", "bc"),
+    ("abc",),
+    ("zürich", b"\x00\xff", 7),
+]
+
+DEVICES: list[tuple[BasicRappor | LOSUE | LOLOHA, str]] = [
+    (BasicRappor(k=12, f=0.5, p=0.25, q=0.75), "coffee"),
+    (LOSUE_5, "coffee"),
+    (LOSUE(k=51, epsilon=0.5, forever=3.0), "名"),
+    (LOLOHA_3, "coffee"),
+    (LOLOHA(k=1000, epsilon=2.0, forever=4.0), ""),
+]
+
+
+TEXTS = [
+    "Z\u00fcrich",
+    "Zu\u0308rich",  # the same, and has the same key
+    "a",
+    "tea",
+    "https://example.org/?q=1&r=%20#x",
+    " ",
+    " tea",
+    "\t\r\n",
+    "\u00a0",
+    "\0",
+    "tea\0",
+    "\x7f\x80",
+    "名前",
+    "\ud55c\uae00",
+    "\u1112\u1161\u11ab\u1100\u1173\u11af",  # the same in conjoining letters
+    "\u05e9\u05dc\u05d5\u05dd",
+    "\u0645\u0631\u062d\u0628\u0627 \u200fabc",
+    "\U0001f600",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467\ufe0f",
+    "\U0001f1e8\U0001f1ed",
+    "q\u0307\u0323",
+    "q\u0323\u0307",  # the same, its marks in canonical order
+    "s\u0323\u0307",
+    "\u1e69",  # the same, composed
+    "\u212b",  # the sign of the angstrom is a letter with a ring
+    "\u00c5",
+    "\ufb01",  # a ligature stays: only canonical equivalence is undone
+    "fi",
+    "\u0958",  # never composed
+    "\u0915\u093c",
+    "\u0308",
+    "\ufeffTea",
+    "\uffff",
+    "\U0010ffff",
+    "a" * 55,  # one block of SHA-256
+    "a" * 56,  # two
+    "\u00e4" * 32,
+    "murmurs " * 1250,
+]
+BAD_TEXTS = [
+    ("", "a string that is not empty"),
+    ("\ud800", "half of a surrogate pair at place 0"),
+    ("\udfff", "half of a surrogate pair at place 0"),
+    ("tea\ud83d", "half of a surrogate pair at place 3"),
+    ("\U0001f600\ude00 tea", "half of a surrogate pair at place 1"),
+    ("\ude00\ud83d", "half of a surrogate pair at place 0"),
+]
+TABLES = [  # width, cohorts, hashes, salt
+    (2, 1, 1, 0),
+    (2, 4, 2, 0),
+    (3, 5, 3, 2**32 - 4),  # seeds go on from 2**32 - 1 to 0
+    (16, 64, 16, 7),
+    (1000, 1000, 1, 2**31),
+    (65535, 3, 2, 2**32 - 1),
+    (65536, 32768, 16, 2**32 - 1),
+]
+PLACED = ["Z\u00fcrich", "Zu\u0308rich", "tea", "\U0001f600", "\0"]
+PERMUTED = [  # k, cohorts, width, salt
+    (2, 2, 2, 0),
+    (5, 4, 5, 0),
+    (7, 3, 3, 2**32 - 2),
+    (10, 2, 2, 2**32 - 1),
+    (257, 3, 16, 12345),
+]
 
 
 def hash_vectors() -> Iterator[Vector]:
@@ -153,12 +286,17 @@ def report_vectors() -> Iterator[Vector]:
         for answer in sorted({0, 1, mechanism.k // 2, mechanism.k - 1}):
             for draw in range(draws):
                 yield report_vector(mechanism, answer, draw)
+    for open_mechanism, answers in OPEN_CASES:
+        for text in answers:
+            for draw in range(2):
+                yield report_vector(open_mechanism, text, draw)
 
 
-def report_vector(mechanism: Mechanism[Any], answer: int, draw: int) -> Vector:
+def report_vector(mechanism: Any, answer: int | str, draw: int) -> Vector:
     """Encode with the bytes of the label, as many as are needed."""
     label = f"murmurs {mechanism} answer {answer} draw {draw}"
-    plenty = hashlib.shake_128(label.encode()).digest(64 * (mechanism.k + 64))
+    size = mechanism.k if isinstance(mechanism, Mechanism) else mechanism.width
+    plenty = hashlib.shake_128(label.encode()).digest(64 * (size + 64))
     random = Given(plenty)
     report = mechanism.encode(answer, random)
     used = plenty[: len(plenty) - random.left]
@@ -178,6 +316,71 @@ def bad_report_vectors() -> Iterator[Vector]:
         yield {"mechanism": mechanism.to_document(), "wire": wire, "error": error}
 
 
+def derived_vectors() -> Iterator[Vector]:
+    for secret in SECRETS:
+        for context in CONTEXTS:
+            parts = [
+                {type(part).__name__: part.hex() if isinstance(part, bytes) else str(part)}
+                for part in context
+            ]
+            stream = Derived(secret, *context).take(70)
+            yield {"secret": secret.hex(), "context": parts, "stream": stream.hex()}
+
+
+def device_vectors() -> Iterator[Vector]:
+    for mechanism, question in DEVICES:
+        device: Device[Any] = Device(mechanism, SECRETS[1], question)
+        for answer in sorted({0, 1, mechanism.k - 1}):
+            permanent = mechanism._permanent(answer, device._derive)
+            yield {
+                "mechanism": mechanism.to_document(),
+                "secret": device.secret.hex(),
+                "question": question,
+                "answer": answer,
+                "permanent": in_json(permanent),
+            }
+
+
+def string_vectors() -> Iterator[Vector]:
+    """With hashlib, unicodedata and xxhash alone."""
+    for text in TEXTS:
+        form = unicodedata.normalize("NFC", text)
+        yield {"kind": "key", "text": text, "normal": form, "key": f"{text_key(text):016x}"}
+    for width, cohorts, hashes, salt in TABLES:
+        for text in PLACED:
+            places = [
+                [cohort, list(dict.fromkeys(text_places(text, cohort, width, hashes, salt)))]
+                for cohort in sorted({0, 1, cohorts // 2, cohorts - 1} & set(range(cohorts)))
+            ]
+            table = {"width": width, "cohorts": cohorts, "hashes": hashes, "salt": salt}
+            yield {"kind": "places", "text": text, **table, "places": places}
+    for k, cohorts, width, salt in PERMUTED:
+        rows = [permuted_places(k, cohort, width, salt) for cohort in range(cohorts)]
+        table = {"k": k, "cohorts": cohorts, "width": width, "salt": salt}
+        yield {"kind": "permuted", **table, "places": rows}
+    for text, error in BAD_TEXTS:
+        yield {"kind": "bad", "text": text, "error": error}
+
+
+def text_key(text: str) -> int:
+    digest = hashlib.sha256(unicodedata.normalize("NFC", text).encode()).digest()
+    return int.from_bytes(digest[:8], "little")
+
+
+def text_places(text: str, cohort: int, width: int, hashes: int, salt: int) -> Iterator[int]:
+    data = text_key(text).to_bytes(8, "little")
+    for i in range(hashes):
+        seed = (salt + cohort * hashes + i) % 2**32
+        yield xxhash.xxh32_intdigest(data, seed) * width >> 32
+
+
+def permuted_places(k: int, cohort: int, width: int, salt: int) -> list[int]:
+    seed = (salt + cohort) % 2**32
+    hashed = [(xxhash.xxh32_intdigest(x.to_bytes(8, "little"), seed), x) for x in range(k)]
+    rank = {x: place for place, (_, x) in enumerate(sorted(hashed))}
+    return [rank[x] % width for x in range(k)]
+
+
 def in_json(report: object) -> Any:
     """Return a report as JSON has it: bytes as hexadecimal digits, tuples as lists."""
     if isinstance(report, bytes):
@@ -194,8 +397,11 @@ def text(vectors: Iterator[Vector]) -> str:
 
 FILES = {
     "hash.json": hash_vectors,
+    "strings.json": string_vectors,
     "reports.json": report_vectors,
     "bad_reports.json": bad_report_vectors,
+    "derived.json": derived_vectors,
+    "devices.json": device_vectors,
 }
 
 

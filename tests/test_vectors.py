@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from typing import Any
 
 import numpy as np
 import pytest
 import xxhash
 
-from murmurs import Given, Subset
+from murmurs import ORR, Given, ORappor, Subset, strings
 from murmurs.hashing import bucket, buckets, hash_key, hash_keys
+from murmurs.kernels import compiled, reference
+from murmurs.layout import Hashed, permuted
 from murmurs.mechanism import Truthful
 from murmurs.mechanisms import BY_NAME, from_document
 from tests import make_vectors
@@ -24,6 +27,12 @@ def read(name: str) -> list[Vector]:
 
 
 HASHES, REPORTS, BAD = (read(name) for name in ("hash.json", "reports.json", "bad_reports.json"))
+STRINGS = read("strings.json")
+WITH_VECTORS: dict[str, type[Any]] = {**BY_NAME, "ORR": ORR, "ORappor": ORappor}
+
+
+def of_kind(kind: str) -> list[Vector]:
+    return [vector for vector in STRINGS if vector["kind"] == kind]
 
 
 class Recorded(Given):
@@ -60,7 +69,7 @@ def test_the_script_writes_the_committed_file(name: str) -> None:
 
 
 def test_every_mechanism_has_vectors_with_two_parameter_sets() -> None:
-    for name in BY_NAME:
+    for name in WITH_VECTORS:
         documents = [json.dumps(v["mechanism"]) for v in REPORTS if v["mechanism"]["name"] == name]
         assert len(set(documents)) >= 2, name
         assert any(v["mechanism"]["name"] == name for v in BAD), name
@@ -75,12 +84,12 @@ def test_vectors_take_both_branches_and_draw_anew() -> None:
     said: dict[type, set[bool]] = {}
     takes: set[int] = set()
     for vector in REPORTS:
-        mechanism = from_document(vector["mechanism"])
+        mechanism: Any = from_document(vector["mechanism"])
         random = Recorded(bytes.fromhex(vector["random"]))
         mechanism.encode(vector["answer"], random)
         said.setdefault(type(mechanism), set()).update(random.said)
         takes.update(random.takes_of_draws)
-    assert set(said) == set(BY_NAME.values())
+    assert set(said) == set(WITH_VECTORS.values())
     assert all(outcomes == {True, False} for outcomes in said.values())
     assert any(issubclass(kind, Truthful) for kind in said)
     assert takes >= {0, 1, 2, 3}  # no byte for n = 1, one reading, and several
@@ -94,7 +103,7 @@ def test_numbers_are_exact_in_javascript() -> None:
             return [x for part in value for x in numbers(part)]
         return [value] if isinstance(value, int) else []
 
-    assert max(numbers(HASHES + REPORTS + BAD)) <= 2**53
+    assert max(numbers(HASHES + STRINGS + REPORTS + BAD)) <= 2**53
 
 
 # What they say
@@ -117,9 +126,79 @@ def test_a_hash_is_reproduced(vector: Vector) -> None:
         assert buckets(keys, seeds, g).tolist() == [value]
 
 
+def xxh32(key: int, seed: int) -> int:
+    value: int = xxhash.xxh32_intdigest(key.to_bytes(8, "little"), seed)
+    return value
+
+
+@pytest.mark.parametrize("vector", of_kind("key"), ids=lambda v: ascii(v["text"][:20]))
+def test_the_key_of_a_string_is_reproduced(vector: Vector) -> None:
+    text, key = vector["text"], int(vector["key"], 16)
+    assert strings.normal(text) == unicodedata.normalize("NFC", text) == vector["normal"]
+    digest = hashlib.sha256(vector["normal"].encode()).digest()
+    assert strings.key(text) == int.from_bytes(digest[:8], "little") == key
+    assert strings.keys([text, "a", text]).tolist() == [key, strings.key("a"), key]
+
+
+def test_equal_strings_and_only_those_have_equal_keys() -> None:
+    pairs = {(v["normal"], v["key"]) for v in of_kind("key")}
+    forms, keys = {form for form, _ in pairs}, {key for _, key in pairs}
+    assert len(forms) == len(keys) == len(pairs) < len(of_kind("key"))
+
+
+@pytest.mark.parametrize(
+    "vector", of_kind("places"), ids=lambda v: f"{v['text']!a}-{v['width']}-{v['salt']}"
+)
+def test_the_places_of_a_string_are_reproduced(vector: Vector) -> None:
+    """By one device, for many answers at once, and by both forms of the kernels."""
+    text, width, hashes, salt = (vector[name] for name in ("text", "width", "hashes", "salt"))
+    cohorts, key = vector["cohorts"], strings.key(text)
+    mechanism = ORappor(epsilon=8.0, width=width, cohorts=cohorts, hashes=hashes, salt=salt)
+    layout = Hashed(strings.keys(["other", text]), cohorts, width, salt, hashes)
+    for cohort, places in vector["places"]:
+        seeds = [(salt + cohort * hashes + i) % 2**32 for i in range(hashes)]
+        assert list(dict.fromkeys(xxh32(key, seed) * width >> 32 for seed in seeds)) == places
+        assert list(dict.fromkeys(bucket(key, seed, width) for seed in seeds)) == places
+        assert mechanism.places(text, cohort) == places
+        many = layout.look_up(np.array([1]), np.array([cohort]))
+        forms = [
+            form.places(layout.keys[1:], seeds[0], 1, width, hashes)
+            for form in (reference, compiled)
+        ]
+        for row in (many, layout.row(cohort)[:, 1:], *forms):
+            assert [place for place in row.ravel().tolist() if place < width] == places
+
+
+def test_some_places_of_a_string_are_the_same_and_told_once() -> None:
+    assert {
+        len(places) < vector["hashes"]
+        for vector in of_kind("places")
+        for _, places in vector["places"]
+    } == {True, False}
+
+
+@pytest.mark.parametrize("vector", of_kind("permuted"), ids=lambda v: f"{v['k']}-{v['width']}")
+def test_permuted_places_are_reproduced(vector: Vector) -> None:
+    k, cohorts, width, salt = (vector[name] for name in ("k", "cohorts", "width", "salt"))
+    layout = permuted(k, cohorts, width, salt)
+    for cohort, places in enumerate(vector["places"]):
+        order = sorted(range(k), key=lambda x: (xxh32(x, (salt + cohort) % 2**32), x))
+        assert [order.index(x) % width for x in range(k)] == places
+        assert layout.row(cohort).tolist() == [places]
+
+
+@pytest.mark.parametrize("vector", of_kind("bad"), ids=lambda v: ascii(v["text"]))
+def test_a_bad_string_is_refused_with_its_reason(vector: Vector) -> None:
+    rr = ORR(epsilon=1.0, width=3, cohorts=2)
+    for refuse in (strings.normal, strings.key, rr.check):
+        with pytest.raises(ValueError) as error:  # noqa: PT011 - the reason is looked for below
+            refuse(vector["text"])
+        assert vector["error"] in str(error.value)
+
+
 @pytest.mark.parametrize("vector", REPORTS, ids=lambda v: v["label"].removeprefix("murmurs "))
 def test_a_report_is_reproduced(vector: Vector) -> None:
-    mechanism = from_document(vector["mechanism"])
+    mechanism: Any = from_document(vector["mechanism"])
     data = bytes.fromhex(vector["random"])
     assert data == hashlib.shake_128(vector["label"].encode()).digest(len(data))
     random = Given(data)
