@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from murmurs.channel import Channel
 from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.checks import Floats, Integers
 from murmurs.layout import Layout
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +228,10 @@ class Tables(Sketch):
             return self.inflation or 1.0
         masses = self.masses_of(self.seen)
         n = int(np.sum(self.reports_of(self.seen)))
-        found = _plausible(self._solved(self.first_solver, masses))
-        square, freedom = self.chi_square(self.weighted_at(found), masses, n)
+        solver = self.solver(_plausible(self._solved(self.first_solver, masses)))
+        if solver.inverse is None:
+            solver = self.first_solver
+        square, freedom = self.chi_square(solver, masses, n)
         surely = square > freedom + 1.5 * np.sqrt(2 * max(freedom, 1))
         return square / freedom if freedom > 0 and surely else 1.0
 
@@ -278,20 +283,26 @@ class Tables(Sketch):
     def _alone(self, solver: Solver) -> Floats:
         """Return the weight of each answer's own evidence, if it is added to the chosen ones."""
         every = dataclasses.replace(solver, layout=self.layout)
-        kept = solver.__dict__.get("_alone")
-        if kept is None:
-            kept = solver.__dict__["_alone"] = every.own_weights * (1 - solver.explained())
-        return kept
+        return self._keep(
+            "alone", solver.law.tobytes(), lambda: every.own_weights * (1 - solver.explained())
+        )
+
+    @cached_property
+    def _kept(self) -> dict[str, tuple[bytes, Any]]:
+        return {}
+
+    def _keep(self, name: str, key: bytes, compute: Callable[[], Kept]) -> Kept:
+        """Return what was computed last under this name, if it was from the same."""
+        found = self._kept.get(name)
+        if found is None or found[0] != key:
+            found = self._kept[name] = (key, compute())
+        result: Kept = found[1]
+        return result
 
     def weighted_at(self, shares: Floats) -> Solver:
-        """Return the solver at these shares; the last one is kept."""
-        if self.weighed_at is not None:
-            shares = self.weighed_at
-        kept = self.__dict__.get("_last")
-        if kept is None or not np.array_equal(kept[0], shares):
-            kept = (shares.copy(), self.solver(shares))
-            self.__dict__["_last"] = kept
-        return kept[1]
+        """Return the solver at these shares, or at those of the choice."""
+        at = shares if self.weighed_at is None else self.weighed_at
+        return self._keep("solver", at.tobytes(), lambda: self.solver(at))
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the noise of least squares given the hash functions, or the mean over them."""
@@ -313,12 +324,12 @@ class Tables(Sketch):
         hit, miss = float(self.hit), float(self.miss)
         at = shares if self.chosen is None else shares[self.chosen]
         at = at[: solver.layout.k]
-        key = (float(n), at.tobytes())
-        kept = solver.__dict__.get("_noise")
-        if kept is None or kept[0] != key:
-            kept = (key, self.excess * solver.variances(at, n, hit, miss))
-            solver.__dict__["_noise"] = kept
-        variance, alone = kept[1][:-1], np.diag(solver.inverse) / n  # type: ignore[arg-type]
+        both = self._keep(
+            "variances",
+            np.append(at, n).tobytes() + solver.law.tobytes(),
+            lambda: self.excess * solver.variances(at, n, hit, miss),
+        )
+        variance, alone = both[:-1], np.diag(solver.inverse) / n  # type: ignore[arg-type]
         if self.chosen is not None:
             every = self.excess / (n * self._alone(solver))
             every[self.chosen], variance = variance, every
@@ -326,7 +337,7 @@ class Tables(Sketch):
         every_solver = dataclasses.replace(solver, layout=self.layout)
         slope = every_solver.slopes(alone, hit, miss)
         if self.is_open:
-            variance, slope = np.append(variance, kept[1][-1]), np.append(slope, 0.0)
+            variance, slope = np.append(variance, both[-1]), np.append(slope, 0.0)
         # What is left without the sampling of the people themselves, and without the own share.
         private = variance - shares * (1 - shares) / n
         return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
