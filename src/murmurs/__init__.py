@@ -4,8 +4,12 @@ from murmurs import estimators
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.longitudinal import Device
 from murmurs.mechanisms import (
     KRR,
+    LOLOHA,
+    LOSUE,
+    ORR,
     OUE,
     SUE,
     BasicRappor,
@@ -13,30 +17,44 @@ from murmurs.mechanisms import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    ORappor,
+    PermutedRappor,
+    PermutedRR,
     ProjectiveGeometry,
+    Rappor,
     Subset,
     Warner,
 )
-from murmurs.randomness import Given, Randomness, Secure, Study
+from murmurs.randomness import Derived, Given, Randomness, Secure, Study
 from murmurs.survey import Question, Survey
+from murmurs.tuning import tune
 
 __version__ = "0.1.0"
 
 __all__ = [
     "KRR",
+    "LOLOHA",
+    "LOSUE",
+    "ORR",
     "OUE",
     "SUE",
     "BasicRappor",
     "CountMeanSketch",
     "Counts",
+    "Derived",
+    "Device",
     "Estimate",
     "Given",
     "Hadamard",
     "HadamardSketch",
     "LocalHashing",
+    "ORappor",
+    "PermutedRR",
+    "PermutedRappor",
     "ProjectiveGeometry",
     "Question",
     "Randomness",
+    "Rappor",
     "Secure",
     "Study",
     "Subset",
@@ -44,4 +62,5 @@ __all__ = [
     "Warner",
     "estimate",
     "estimators",
+    "tune",
 ]

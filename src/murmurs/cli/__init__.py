@@ -21,7 +21,17 @@ class Refused(click.ClickException):
 class Commands(click.Group):
     """The commands, loaded when they are used, so that each starts quickly."""
 
-    NAMES: ClassVar = ["demo", "publish", "encode", "count", "simulate", "estimate", "mechanisms"]
+    NAMES: ClassVar = [
+        "demo",
+        "publish",
+        "encode",
+        "count",
+        "simulate",
+        "estimate",
+        "mechanisms",
+        "tune",
+        "rappor",
+    ]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the data's path."""

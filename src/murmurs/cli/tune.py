@@ -1,0 +1,61 @@
+"""``murmurs tune``: the width and the cohorts for strings, before anybody is asked."""
+
+from __future__ import annotations
+
+import click
+
+from murmurs.cli.output import as_json, print_json
+from murmurs.rendering import table
+from murmurs.tuning import KINDS, LOSSES, identifiable, tune
+
+
+@click.command("tune")
+@click.option("--epsilon", type=float, required=True)
+@click.option("--respondents", type=click.IntRange(min=1), required=True, help="How many answer.")
+@click.option("--candidates", type=click.IntRange(min=2), required=True, help="How many strings.")
+@click.option("--kind", type=click.Choice(list(KINDS)), default="ORR", show_default=True)
+@click.option("--loss", type=click.Choice(LOSSES), default="l1", show_default=True)
+@click.option("--most-cohorts", type=int, default=4096, show_default=True)
+@click.option("--lines", type=click.IntRange(min=1), default=8, show_default=True)
+@as_json
+def command(
+    epsilon: float,
+    respondents: int,
+    candidates: int,
+    kind: str,
+    loss: str,
+    most_cohorts: int,
+    lines: int,
+    as_json: bool,
+) -> None:
+    """Find the width and the number of cohorts with the smallest expected error.
+
+    The error is the summed distance of all shares from those of the people who answered, unbiased
+    estimate, for shares that fall off as 1 / rank.
+
+    \b
+    Example:
+      murmurs tune --epsilon 2 --respondents 1000000 --candidates 256
+    """
+    found = tune(epsilon, respondents, candidates, kind=kind, loss=loss, most_cohorts=most_cohorts)
+    if as_json:
+        print_json(found.to_document())
+        return
+    choices = (found.best, *found.alternatives[: lines - 1])
+    rows = [
+        [
+            str(c.width),
+            str(c.cohorts),
+            str(c.hashes),
+            f"{c.bits:.1f}",
+            f"{c.loss:.3g}",
+            c.estimator,
+            "one layout" if c.exact else "their mean",
+        ]
+        for c in choices
+    ]
+    click.echo(f"{found.mechanism}: the error of a share is {100 * found.error_of_a_share:.3g} %\n")
+    header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
+    click.echo(table(header, rows, left=0))
+    advice = identifiable(found.best.width, found.best.cohorts, candidates).advice
+    click.echo(f"\n{advice}; {found.looked_at} combinations were looked at")
