@@ -259,6 +259,9 @@ SMALL: list[Mechanism[Any]] = [
     PermutedRR(k=5, epsilon=1.0, width=3, cohorts=3, salt=6),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
     ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(["tea", "Z\u00fcrich", "mate"]),
+    ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(
+        ["tea", "Z\u00fcrich", "mate"], complete=True
+    ),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=31).over(["tea", "coffee"]),
     Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=31).over(["tea", "coffee"]),
 ]

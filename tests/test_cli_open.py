@@ -128,6 +128,19 @@ def test_a_closed_question_takes_no_candidates(desk: Path) -> None:
     result = run("estimate c.json --candidates candidates.txt")
     assert result.exit_code == 2
     assert "question 'home' has labels: it takes no --candidates" in result.stderr
+    assert "it takes no --complete" in run("estimate c.json --complete").stderr
+
+
+def test_a_complete_list_has_no_others(desk: Path) -> None:
+    counted("simulate")
+    (desk / "all.txt").write_text("\n".join(PEOPLE), encoding="utf-8")
+    document = json.loads(good("estimate counts.json --candidates all.txt --complete --json"))
+    assert document["labels"] == list(PEOPLE)
+    assert sum(document["shares"]) == pytest.approx(1.0)
+    text = good("estimate counts.json --candidates all.txt --complete")
+    assert "Found: 3 of 3 candidates are there" in text
+    with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
+    assert with_others["labels"][-1] == "(other)"
 
 
 def test_labels_of_an_open_question_are_refused() -> None:

@@ -370,7 +370,7 @@ def test_a_map_takes_the_place_of_a_hash() -> None:
     rappor = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")
     blind = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="map")
     texts = ("apple", "banana")
-    over = Mapped(blind, texts, listed(rappor.bit_numbers(texts), 4, 8, 2))
+    over = Mapped(blind, texts, map=listed(rappor.bit_numbers(texts), 4, 8, 2))
     np.testing.assert_array_equal(over.channel.matrix(), rappor.over(texts).channel.matrix())
     assert over.epsilon == rappor.epsilon
     assert (over.k, over.is_open, over.ratio) == (3, True, rappor.ratio)
@@ -391,7 +391,7 @@ def test_a_map_of_another_size_is_refused() -> None:
     with pytest.raises(
         ValueError, match="a map of 1 strings, 3 cohorts, 8 bits and 2 hashes does not"
     ):
-        Mapped(rappor, ("apple",), map_)
+        Mapped(rappor, ("apple",), map=map_)
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ def test_documents_are_read_back(rappor: Rappor) -> None:
 def test_a_map_is_named_in_the_document_and_not_taken_for_a_hash() -> None:
     rappor = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")
     texts = ("apple", "banana")
-    document = Mapped(rappor, texts, listed(rappor.bit_numbers(texts), 4, 8, 2)).to_document()
+    document = Mapped(rappor, texts, map=listed(rappor.bit_numbers(texts), 4, 8, 2)).to_document()
     assert (document["scheme"], document["candidates"]) == ("map", ["apple", "banana"])
     with pytest.raises(ValueError, match="Rappor has no parameter 'map'"):
         from_document(document)

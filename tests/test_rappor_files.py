@@ -311,7 +311,7 @@ def test_counts_are_read_and_written(tmp_path: Path) -> None:
     write_counts(tmp_path / "again.csv", counts)
     assert (tmp_path / "again.csv").read_text() == COUNTS
     places = np.array([[0], [3]], np.uint32)
-    over = Counts(Mapped(TINY, ("tea",), Listed(places, 2, 3)), counts.n, counts.cells)
+    over = Counts(Mapped(TINY, ("tea",), map=Listed(places, 2, 3)), counts.n, counts.cells)
     write_counts(tmp_path / "again.csv", over)
     assert (tmp_path / "again.csv").read_text() == COUNTS
 

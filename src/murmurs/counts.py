@@ -68,8 +68,10 @@ class Counts:
         """The law of the cells given an answer, and given how many people each cohort has."""
         return self.mechanism.channel.given(self.cells)
 
-    def over(self, candidates: Sequence[str]) -> Counts:
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> Counts:
         """Return counts of an open question as counts of a list of candidates, and of all others.
+
+        With ``complete`` there are no others: nobody holds a string that is not listed.
 
         >>> import murmurs as mm
         >>> rr = mm.ORR(epsilon=2.0, width=8, cohorts=16)
@@ -82,7 +84,7 @@ class Counts:
             raise TypeError(
                 f"{self.mechanism} has its answers already: candidates are for open questions"
             )
-        return Counts(over(candidates), self.n, self.cells)
+        return Counts(over(candidates, complete=complete), self.n, self.cells)
 
     def through(self, channel: Channel) -> Counts:
         """Return the same counts with a channel that knows more, as which answers were chosen."""

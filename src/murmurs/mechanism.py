@@ -219,8 +219,11 @@ class OpenMechanism(Reporting[Report]):
         """Return reports of a chunk of people; their answers are numbers of the layout."""
 
     @abstractmethod
-    def over(self, candidates: Sequence[str]) -> Mechanism[Report]:
-        """Return the mechanism whose answers are the candidates, and one for all other strings."""
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
+        """Return the mechanism whose answers are the candidates, and one for all other strings.
+
+        With ``complete`` there are no others: nobody holds a string that is not listed.
+        """
 
     def encode(self, text: str, random: Randomness | np.random.Generator) -> Report:
         """Return a private report of one string.

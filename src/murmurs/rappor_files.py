@@ -105,9 +105,8 @@ def read_map(path: Path, rappor: Rappor) -> Mapped:
     if not parts:
         _refuse(path, 1, "there is no string in the map")
     places = np.concatenate(parts, axis=1)
-    return Mapped(
-        rappor, tuple(labels), Listed(places, rappor.cohorts, rappor.width, rappor.hashes)
-    )
+    layout = Listed(places, rappor.cohorts, rappor.width, rappor.hashes)
+    return Mapped(rappor, tuple(labels), map=layout)
 
 
 def _map_lines(path: Path) -> Iterator[tuple[int, str, bytes]]:

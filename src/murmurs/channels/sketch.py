@@ -258,8 +258,7 @@ class Tables(Sketch):
         if self.weighed_at is not None:
             return self._solved(self.weighted_at(self.weighed_at), masses)
         first = self._solved(self.first_solver, masses)
-        again = self.weighted_at(_plausible(first))
-        return self._solved(again, masses) if again.inverse is not None else first
+        return self._solved(self.weighted_at(_plausible(first)), masses)
 
     def _solved(self, solver: Solver, masses: Floats) -> Floats:
         shares = solver.solve(masses)
@@ -300,16 +299,18 @@ class Tables(Sketch):
         return result
 
     def weighted_at(self, shares: Floats) -> Solver:
-        """Return the solver at these shares, or at those of the choice."""
+        """Return the solver at these shares, or at those of the choice.
+
+        Where such weights leave too little to tell some answers apart, those of equal shares stay.
+        """
         at = shares if self.weighed_at is None else self.weighed_at
-        return self._keep("solver", at.tobytes(), lambda: self.solver(at))
+        solver = self._keep("solver", at.tobytes(), lambda: self.solver(at))
+        return self.first_solver if solver.inverse is None else solver
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the noise of least squares given the hash functions, or the mean over them."""
         if self.is_solved:
-            solver = self.weighted_at(shares)
-            if solver.inverse is not None:
-                return self._solved_noise(solver, shares, n)
+            return self._solved_noise(self.weighted_at(shares), shares, n)
         own, _ = self._crowd
         crowded = float(self.miss + (self.hit - self.miss) * self.filled)
         square = self.difference**2

@@ -23,14 +23,15 @@ from murmurs.layout import Layout, Listed, first_ones
 MOST_SOLVED = 1200
 """Answers up to which the normal equations are solved; a matrix of their square is kept."""
 
-WELL_POSED = 0.08
+WELL_POSED = 0.02
 """Smallest eigenvalue of the scaled normal equations that is solved for.
 
-It is about that of random hashes with twice as many places as answers; below it the shares' noise
-is several times what it is with few answers.
+It is about that of random hashes with four places for three answers; below it the shares' noise is
+many times what it is with few answers.
 """
 
-DENSE = 64
+DENSE = 4
+"""Places of a row up to which a dense product beats going through pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ class Solver:
         layout, f = self.layout, self.filled
         flat = np.append(weights.ravel(), 0.0)
         out = np.zeros((layout.k, layout.k))
-        # Rows with few places make a dense product, which NumPy's linear algebra is made for.
+        # Rows with very few places make a product that NumPy's linear algebra is made for.
         product = reference.gram if layout.width <= DENSE else kernels.load().gram
         for _, places in layout.blocks():  # there is one: few answers are solved for
             out += product(places, flat, layout.hashes)

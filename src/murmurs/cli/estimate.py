@@ -14,6 +14,7 @@ from murmurs.comparison import Target
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files import read_candidates, read_counts
+from murmurs.mechanisms.cohorts import OTHER
 from murmurs.survey import Question
 
 
@@ -35,6 +36,9 @@ from murmurs.survey import Question
     type=existing_file,
     help="For an open question: the strings to look for, one a line.",
 )
+@click.option(
+    "--complete", is_flag=True, help="The candidates are all there is: nobody has another string."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--plot", type=new_file, help="Draw the shares into a file (.png, .svg, .pdf).")
 @as_json
@@ -44,6 +48,7 @@ def command(
     level: float,
     target: Target,
     candidates: Path | None,
+    complete: bool,
     as_csv: bool,
     plot: Path | None,
     as_json: bool,
@@ -55,7 +60,7 @@ def command(
       murmurs estimate counts.json
     """
     question, counted = read_counts(counts)
-    counted = _with_candidates(question, counted, candidates)
+    counted = _with_candidates(question, counted, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
         estimate = _estimate(counted, method)
@@ -77,11 +82,14 @@ def command(
         click.echo(_found(estimate))
 
 
-def _with_candidates(question: Question, counts: Counts, path: Path | None) -> Counts:
+def _with_candidates(
+    question: Question, counts: Counts, path: Path | None, complete: bool
+) -> Counts:
     """Return the counts over the candidates of an open question."""
     if not question.is_open:
-        if path is not None:
-            raise ValueError(f"question {question.name!r} has labels: it takes no --candidates")
+        for given, name in ((path is not None, "--candidates"), (complete, "--complete")):
+            if given:
+                raise ValueError(f"question {question.name!r} has labels: it takes no {name}")
         return counts
     if path is None:
         raise ValueError(
@@ -93,12 +101,14 @@ def _with_candidates(question: Question, counts: Counts, path: Path | None) -> C
         click.echo(f"{path}, {note}", err=True)
     if len(notes) > 5:
         click.echo(f"{path}: {len(notes) - 5} more lines were normalised", err=True)
-    return counts.over(candidates)
+    return counts.over(candidates, complete=complete)
 
 
 def _found(estimate: Estimate) -> str:
     """Say how many candidates are surely there."""
-    present = estimate.detected(0.05).present[:-1]
+    present = estimate.detected(0.05).present
+    if estimate.labels[-1] == OTHER:
+        present = present[:-1]
     return (
         f"Found: {int(present.sum())} of {len(present)} candidates are there, at a chance of 5 % "
         "that any of them is not (Bonferroni)."

@@ -79,11 +79,12 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
     if not isinstance(name, str) or name not in kinds:
         raise ValueError(f"there is no mechanism {name!r}; there are {', '.join(kinds)}")
     kind = kinds[name]
-    candidates = parameters.pop("candidates", None) if name in OPEN else None
+    if name not in OPEN or "candidates" not in parameters:
+        return _made(name, kind, parameters)
+    candidates, complete = parameters.pop("candidates"), parameters.pop("complete", False)
     made = _made(name, kind, parameters)
-    if candidates is not None and isinstance(made, OpenMechanism):
-        return made.over(candidates)
-    return made
+    assert isinstance(made, OpenMechanism)
+    return made.over(candidates, complete=complete)
 
 
 def _made(

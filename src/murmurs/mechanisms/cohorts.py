@@ -92,9 +92,12 @@ class Cohorts(OpenMechanism[Report]):
         """Return where checked strings fall, by the hash of their keys."""
         return Hashed(strings.keys(texts), self.cohorts, self.width, self.salt, self.hashes)
 
-    def over(self, candidates: Sequence[str]) -> Over[Report]:
-        """Return the mechanism whose answers are the candidates, and one for all other strings."""
-        return Over(self, strings.candidates(candidates, self.check))
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> Over[Report]:
+        """Return the mechanism whose answers are the candidates, and one for all other strings.
+
+        With ``complete`` there are no others: nobody holds a string that is not listed.
+        """
+        return Over(self, strings.candidates(candidates, self.check), complete)
 
     def _report(self, text: str, random: Randomness) -> Report:
         cohort = random.below(self.cohorts)
@@ -193,6 +196,8 @@ class Tabled(Mechanism[Report]):
 
 def _strange_held(n: int, width: int, hashes: int, rng: np.random.Generator) -> Integers:
     """Return how many of n people with random hashes hold each place; the last is nowhere."""
+    if n == 0:
+        return np.zeros(width + 1, np.int64)
     if hashes == 1:
         return np.append(spread(np.array(n), width, rng), 0)
     held = np.zeros(width + 1, np.int64)
@@ -208,11 +213,12 @@ class Over(Tabled[Report]):
 
     It is what counts of an open question are estimated through (`Counts.over`), and what they are
     simulated with. A string that is not listed has a random hash, so the last answer falls on
-    every place alike.
+    every place alike. A list that is ``complete`` has no such answer.
     """
 
     mechanism: Cohorts[Report]
     candidates: tuple[str, ...]
+    complete: bool = False
 
     def __post_init__(self) -> None:
         self._set(candidates=strings.candidates(self.candidates, self.mechanism.check))
@@ -225,7 +231,7 @@ class Over(Tabled[Report]):
     @property
     def k(self) -> int:  # type: ignore[override]
         """The candidates, and one for all others."""
-        return len(self.candidates) + 1
+        return len(self.candidates) + self.is_open
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -235,7 +241,7 @@ class Over(Tabled[Report]):
     @property
     def labels(self) -> tuple[str, ...]:
         """The candidates, and the name for all others."""
-        return (*self.candidates, OTHER)
+        return (*self.candidates, OTHER) if self.is_open else self.candidates
 
     @property
     def table(self) -> Cohorts[Report]:
@@ -249,15 +255,17 @@ class Over(Tabled[Report]):
 
     @property
     def is_open(self) -> bool:
-        """The last answer stands for all that are in no list."""
-        return True
+        """The last answer stands for all that are in no list, unless there are none."""
+        return not self.complete
 
     def to_document(self) -> dict[str, Any]:
         """Return the open mechanism with the candidates."""
-        return {**self.mechanism.to_document(), "candidates": list(self.candidates)}
+        listed = {"candidates": list(self.candidates)}
+        return self.mechanism.to_document() | listed | ({"complete": True} if self.complete else {})
 
     def __repr__(self) -> str:
-        return f"{self.mechanism!r}.over({len(self.candidates)} candidates)"
+        only = "only " if self.complete else ""
+        return f"{self.mechanism!r}.over({only}{len(self.candidates)} candidates)"
 
 
 @dataclass(frozen=True)

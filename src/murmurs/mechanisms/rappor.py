@@ -158,7 +158,7 @@ class Rappor(Responses[Row], Blooming):
 class Mapped(Over[Row]):
     """RAPPOR over candidates whose bits are given as a map: whichever hash made them."""
 
-    map: Listed
+    map: Listed = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
