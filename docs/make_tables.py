@@ -28,13 +28,15 @@ import numpy as np
 
 from murmurs import KRR, Subset, estimators
 from murmurs.checks import Floats, Integers
+from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
 
 DOCS = Path(__file__).parent
 N = 10_000
 SIZES = (4, 16, 128, 1024)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-NAMES = tuple(name for name in BY_NAME if name != "BasicRappor")  # it has f, p, q for an epsilon
+NAMES = tuple(name for name, kind in BY_NAME.items() if not issubclass(kind, Longitudinal))
+"""Those that k and epsilon describe."""
 
 ANSWERS, PEOPLE, TIMES = 64, 20_000, 20
 LAWS = {
@@ -130,6 +132,8 @@ def _all_estimates(
         for name, estimator in estimators.BY_NAME.items():
             if name in ("likelihood", "em") and not counts.channel.is_histogram:
                 continue
+            if name == "selection":  # for open questions only
+                continue
             out[name] = estimator(counts).shares
         if isinstance(mechanism, Subset):
             out["report_likelihood"] = estimators.report_likelihood(mechanism, reports).shares
@@ -142,6 +146,8 @@ def comparison() -> str:
     heads = [f"`{type(m).__name__}`, {law}" for m, law in columns]
     lines = ["| estimator | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
     for name in (*estimators.BY_NAME, "report_likelihood"):
+        if not any(name in errors for errors in columns.values()):
+            continue
         cells = []
         for errors in columns.values():
             text = f"{errors[name]:.3f}" if name in errors else "–"
