@@ -213,9 +213,9 @@ def over(m: Over[Any], x: int) -> Law:
         if x == len(m.candidates):  # any hash is as likely
             return [set(p) for p in itertools.product(range(table.width), repeat=table.hashes)]
         digest = hashlib.sha256(unicodedata.normalize("NFC", m.candidates[x]).encode()).digest()
-        key = int.from_bytes(digest[:8], "little")
-        seeds = [table.salt + cohort * table.hashes + i for i in range(table.hashes)]
-        return [{bucket(key, seed, table.width) for seed in seeds}]
+        keys = [int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24)]
+        numbers = [cohort * table.hashes + i for i in range(table.hashes)]
+        return [{bucket(keys[j % 4], table.salt + j, table.width) for j in numbers}]
 
     return cohort_law(table, places)
 
@@ -262,7 +262,7 @@ SMALL: list[Mechanism[Any]] = [
     ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(
         ["tea", "Z\u00fcrich", "mate"], complete=True
     ),
-    ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=31).over(["tea", "coffee"]),
-    Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=31).over(["tea", "coffee"]),
+    ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7).over(["tea", "coffee"]),
+    Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
 ]
 """Small enough to walk every branch; at least one of each kind."""

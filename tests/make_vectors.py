@@ -345,7 +345,12 @@ def string_vectors() -> Iterator[Vector]:
     """With hashlib, unicodedata and xxhash alone."""
     for text in TEXTS:
         form = unicodedata.normalize("NFC", text)
-        yield {"kind": "key", "text": text, "normal": form, "key": f"{text_key(text):016x}"}
+        yield {
+            "kind": "key",
+            "text": text,
+            "normal": form,
+            "keys": [f"{key:016x}" for key in text_keys(text)],
+        }
     for width, cohorts, hashes, salt in TABLES:
         for text in PLACED:
             places = [
@@ -362,16 +367,16 @@ def string_vectors() -> Iterator[Vector]:
         yield {"kind": "bad", "text": text, "error": error}
 
 
-def text_key(text: str) -> int:
+def text_keys(text: str) -> list[int]:
     digest = hashlib.sha256(unicodedata.normalize("NFC", text).encode()).digest()
-    return int.from_bytes(digest[:8], "little")
+    return [int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24)]
 
 
 def text_places(text: str, cohort: int, width: int, hashes: int, salt: int) -> Iterator[int]:
-    data = text_key(text).to_bytes(8, "little")
-    for i in range(hashes):
-        seed = (salt + cohort * hashes + i) % 2**32
-        yield xxhash.xxh32_intdigest(data, seed) * width >> 32
+    keys = text_keys(text)
+    for number in range(cohort * hashes, (cohort + 1) * hashes):
+        data = keys[number % 4].to_bytes(8, "little")
+        yield xxhash.xxh32_intdigest(data, (salt + number) % 2**32) * width >> 32
 
 
 def permuted_places(k: int, cohort: int, width: int, salt: int) -> list[int]:

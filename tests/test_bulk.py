@@ -343,17 +343,15 @@ def test_places_and_sums_over_them_are_those_of_xxhash(
 ) -> None:
     """Whole numbers, so that sums are exact in any order."""
     rng = np.random.default_rng(seed)
-    keys = rng.integers(0, 2**64, k, np.uint64)
+    keys = rng.integers(0, 2**64, (3, k), np.uint64)
     table = rng.integers(-1000, 1000, rows * width + 1).astype(float)
     table[-1] = 0
     values = rng.integers(-1000, 1000, k).astype(float)
     own: list[set[int]] = [set() for _ in range(k)]
-    for j, key in enumerate(keys.tolist()):
-        for row, i in itertools.product(range(rows), range(hashes)):
-            digest = xxhash.xxh32_intdigest(
-                key.to_bytes(8, "little"), (salt + row * hashes + i) % 2**32
-            )
-            own[j].add(row * width + (digest * width >> 32))
+    for j, number in itertools.product(range(k), range(rows * hashes)):
+        key = int(keys[number % 3, j]).to_bytes(8, "little")
+        digest = xxhash.xxh32_intdigest(key, (salt + number) % 2**32)
+        own[j].add(number // hashes * width + (digest * width >> 32))
     for form in (plain, compiled):
         places = form.places(keys, salt, rows, width, hashes)
         found = [set(places[:, j].tolist()) - {rows * width} for j in range(k)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from murmurs import layout
 from murmurs.checks import Integers
-from murmurs.layout import Hashed, Layout, Listed, first_ones, permuted
+from murmurs.layout import Keyed, Layout, Listed, first_ones, permuted
 
 patient = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**32 - 1)
@@ -25,37 +25,46 @@ Sets = list[list[set[int]]]
 class Case:
     """Parameters of a hashed layout."""
 
-    keys: tuple[int, ...]
+    keys: tuple[int, ...]  # line after line
     rows: int
     width: int
     salt: int
     hashes: int
+    lines: int = 1
 
     @property
-    def hashed(self) -> Hashed:
-        keys = np.array(self.keys, np.uint64)
-        return Hashed(keys, self.rows, self.width, self.salt, self.hashes)
+    def hashed(self) -> Keyed:
+        keys = np.array([self.keys], np.uint64).reshape(self.lines, -1)
+        return Keyed(keys, self.rows, self.width, self.salt, self.hashes)
 
-    def hash(self, key: int, row: int, i: int) -> int:
-        seed = (self.salt + row * self.hashes + i) % 2**32
+    def hash(self, keys: tuple[int, ...], row: int, i: int) -> int:
+        number = row * self.hashes + i
+        key, seed = keys[number % self.lines], (self.salt + number) % 2**32
         return int(xxhash.xxh32_intdigest(key.to_bytes(8, "little"), seed) * self.width >> 32)
 
     @property
     def sets(self) -> Sets:
         numbers = range(self.hashes)
         return [
-            [{self.hash(key, row, i) for i in numbers} for row in range(self.rows)]
-            for key in self.keys
+            [{self.hash(keys, row, i) for i in numbers} for row in range(self.rows)]
+            for keys in self.each
         ]
+
+    @property
+    def each(self) -> list[tuple[int, ...]]:
+        """The keys of each answer."""
+        k = len(self.keys) // self.lines
+        return [self.keys[j::k] for j in range(k)] if k else []
 
 
 cases = st.builds(
     Case,
-    st.lists(st.integers(0, 2**64 - 1), max_size=12).map(tuple),
+    st.lists(st.integers(0, 2**64 - 1), max_size=12).map(lambda some: (*some, *some[::-1]) * 2),
     st.integers(1, 5),
     st.integers(2, 9),
     st.one_of(seeds, st.integers(2**32 - 5, 2**32 - 1)),
     st.integers(1, 4),
+    st.sampled_from([1, 2, 4]),
 )
 
 
@@ -105,7 +114,7 @@ def as_sets(places: Integers | layout.Places, nowhere: int) -> list[set[int]]:
     return out
 
 
-# Hashed
+# Keyed
 
 
 @patient
@@ -124,7 +133,7 @@ def test_places_that_are_not_kept_are_the_same(case: Case, most: int, block: int
         parts = list(case.hashed.blocks())
         listed_as(case.hashed, case.sets)
     each = case.rows * case.hashes
-    if len(case.keys) * each > most:
+    if len(case.each) * each > most:
         size = max(1, block // each)
         assert [part.stop - part.start for part, _ in parts[:-1]] == [size] * (len(parts) - 1)
     else:
@@ -154,7 +163,7 @@ def test_seeds_go_on_from_the_last_to_the_first() -> None:
 def test_the_largest_table_is_hashed_without_overflow() -> None:
     """The cells of the last row are just below 2**32."""
     case = Case((5, 2**63), 2**16, 2**16, 2**32 - 1, 1)
-    own = [[case.hash(key, row, 0) for key in case.keys] for row in (0, 1, 2**16 - 1)]
+    own = [[case.hash(keys, row, 0) for keys in case.each] for row in (0, 1, 2**16 - 1)]
     assert [case.hashed.row(row)[0].tolist() for row in (0, 1, 2**16 - 1)] == own
     (_, places), *_ = case.hashed.blocks()
     assert places[-1].tolist() == [(2**16 - 1) * 2**16 + place for place in own[-1]]
@@ -173,7 +182,7 @@ def test_listed_places_are_those_they_were_listed_from(case: Case) -> None:
 @patient
 @given(cases.filter(lambda case: len(case.keys) > 0), st.data())
 def test_selected_answers_keep_their_places(case: Case, data: st.DataObject) -> None:
-    numbers = st.lists(st.integers(0, len(case.keys) - 1), max_size=15)
+    numbers = st.lists(st.integers(0, len(case.each) - 1), max_size=15)
     some = np.array(data.draw(numbers), np.int64)
     sets = [case.sets[x] for x in some]
     (_, places), *_ = case.hashed.blocks()

@@ -24,7 +24,7 @@ SOLVED: list[Mechanism[Any]] = [
     mm.ORR(epsilon=1.0, width=3, cohorts=4, salt=1).over(["tea", "coffee", "mate"]),
     mm.ORR(epsilon=4.0, width=4, cohorts=3, salt=5).over(["tea", "coffee"]),
     mm.ORappor(epsilon=2.0, width=3, cohorts=4, salt=1).over(["tea", "coffee", "mate"]),
-    mm.ORappor(epsilon=4.0, width=4, cohorts=3, hashes=2, salt=31).over(["tea", "coffee"]),
+    mm.ORappor(epsilon=4.0, width=4, cohorts=3, hashes=2, salt=7).over(["tea", "coffee"]),
     mm.ORappor(epsilon=4.0, width=5, cohorts=3, hashes=3, salt=2).over(["tea", "coffee"]),
     mm.PermutedRR(k=4, epsilon=1.0, width=3, cohorts=4, salt=3),
     mm.PermutedRR(k=4, epsilon=1.0, width=4, cohorts=1),

@@ -48,7 +48,9 @@ def test_equivalent_strings_are_equal_and_similar_ones_are_not() -> None:
 def test_many_keys_are_those_of_each(some: list[str]) -> None:
     found = keys(some)
     assert found.dtype == np.uint64
-    assert found.tolist() == [sha_key(text) for text in some]
+    assert found[0].tolist() == [sha_key(text) for text in some]
+    assert found.shape == (4, len(some))
+    assert [[key(text, number) for text in some] for number in range(4)] == found.tolist()
     assert keys(iter(some)).tolist() == found.tolist()
 
 

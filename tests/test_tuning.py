@@ -17,7 +17,7 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.checks import Floats
 from murmurs.cli import main
-from murmurs.layout import Hashed, permuted
+from murmurs.layout import Keyed, permuted
 from murmurs.tuning import (
     KINDS,
     Choice,
@@ -179,8 +179,8 @@ def test_simulated_losses_have_the_expected_mean(kind: str, width: int, cohorts:
 
 def incidence(width: int, cohorts: int, size: int, salt: int) -> Floats:
     """Return the matrix of a layout: a line a place, a column an answer."""
-    keys = np.arange(size, dtype=np.uint64)
-    layout = Hashed(keys, cohorts, width, salt)
+    keys = np.arange(size, dtype=np.uint64)[None, :]
+    layout = Keyed(keys, cohorts, width, salt)
     lines = [layout.row(c)[0][None, :] == np.arange(width)[:, None] for c in range(cohorts)]
     return np.concatenate(lines).astype(np.float64)
 

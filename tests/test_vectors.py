@@ -14,7 +14,7 @@ import xxhash
 from murmurs import ORR, Given, ORappor, Subset, strings
 from murmurs.hashing import bucket, buckets, hash_key, hash_keys
 from murmurs.kernels import compiled, reference
-from murmurs.layout import Hashed, permuted
+from murmurs.layout import Keyed, permuted
 from murmurs.mechanism import Truthful
 from murmurs.mechanisms import BY_NAME, from_document
 from tests import make_vectors
@@ -133,15 +133,17 @@ def xxh32(key: int, seed: int) -> int:
 
 @pytest.mark.parametrize("vector", of_kind("key"), ids=lambda v: ascii(v["text"][:20]))
 def test_the_key_of_a_string_is_reproduced(vector: Vector) -> None:
-    text, key = vector["text"], int(vector["key"], 16)
+    text, keys = vector["text"], [int(key, 16) for key in vector["keys"]]
     assert strings.normal(text) == unicodedata.normalize("NFC", text) == vector["normal"]
     digest = hashlib.sha256(vector["normal"].encode()).digest()
-    assert strings.key(text) == int.from_bytes(digest[:8], "little") == key
-    assert strings.keys([text, "a", text]).tolist() == [key, strings.key("a"), key]
+    assert [int.from_bytes(digest[at : at + 8], "little") for at in range(0, 32, 8)] == keys
+    assert [strings.key(text, number) for number in (0, 1, 2, 3, 4)] == [*keys, keys[0]]
+    other = [strings.key("a", number) for number in range(4)]
+    assert strings.keys([text, "a", text]).T.tolist() == [keys, other, keys]
 
 
 def test_equal_strings_and_only_those_have_equal_keys() -> None:
-    pairs = {(v["normal"], v["key"]) for v in of_kind("key")}
+    pairs = {(v["normal"], tuple(v["keys"])) for v in of_kind("key")}
     forms, keys = {form for form, _ in pairs}, {key for _, key in pairs}
     assert len(forms) == len(keys) == len(pairs) < len(of_kind("key"))
 
@@ -152,17 +154,20 @@ def test_equal_strings_and_only_those_have_equal_keys() -> None:
 def test_the_places_of_a_string_are_reproduced(vector: Vector) -> None:
     """By one device, for many answers at once, and by both forms of the kernels."""
     text, width, hashes, salt = (vector[name] for name in ("text", "width", "hashes", "salt"))
-    cohorts, key = vector["cohorts"], strings.key(text)
+    cohorts = vector["cohorts"]
     mechanism = ORappor(epsilon=8.0, width=width, cohorts=cohorts, hashes=hashes, salt=salt)
-    layout = Hashed(strings.keys(["other", text]), cohorts, width, salt, hashes)
+    layout = Keyed(strings.keys(["other", text]), cohorts, width, salt, hashes)
     for cohort, places in vector["places"]:
-        seeds = [(salt + cohort * hashes + i) % 2**32 for i in range(hashes)]
-        assert list(dict.fromkeys(xxh32(key, seed) * width >> 32 for seed in seeds)) == places
-        assert list(dict.fromkeys(bucket(key, seed, width) for seed in seeds)) == places
+        numbers = range(cohort * hashes, (cohort + 1) * hashes)
+        seeded = [(strings.key(text, j), (salt + j) % 2**32) for j in numbers]
+        assert list(dict.fromkeys(xxh32(*one) * width >> 32 for one in seeded)) == places
+        assert list(dict.fromkeys(bucket(*one, width) for one in seeded)) == places
         assert mechanism.places(text, cohort) == places
         many = layout.look_up(np.array([1]), np.array([cohort]))
         forms = [
-            form.places(layout.keys[1:], seeds[0], 1, width, hashes)
+            form.places(
+                np.array([[key] for key, _ in seeded], np.uint64), seeded[0][1], 1, width, hashes
+            )
             for form in (reference, compiled)
         ]
         for row in (many, layout.row(cohort)[:, 1:], *forms):

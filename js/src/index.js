@@ -1,3 +1,3 @@
 export { bucket, permuted, xxh32 } from "./hashing.js";
 export { sha256 } from "./sha256.js";
-export { key, normal, places } from "./strings.js";
+export { keys, normal, places } from "./strings.js";

@@ -1,8 +1,9 @@
 /**
- * Strings as answers: one normal form, one 64-bit key, and a few places in each cohort.
+ * Strings as answers: one normal form, four 64-bit keys, and a few places in each cohort.
  *
- * The key of a string is the first eight bytes, little-endian, of the SHA-256 of its UTF-8 bytes
- * in Unicode's normal form C. Known answers are in vectors/strings.json.
+ * The keys of a string are the four little-endian 64-bit numbers of the SHA-256 of its UTF-8 bytes
+ * in Unicode's normal form C; hash number j has key j mod 4. Known answers are in
+ * vectors/strings.json.
  */
 
 import { bucket } from "./hashing.js";
@@ -45,19 +46,23 @@ export function normal(text) {
 }
 
 /**
- * Return the 64-bit key of a string: what a device hashes.
+ * Return the four 64-bit keys of a string: what a device hashes.
  * @param {string} text
- * @returns {Key}
+ * @returns {Key[]}
  */
-export function key(text) {
+export function keys(text) {
   const view = new DataView(sha256(encoder.encode(normal(text))).buffer);
-  return { low: view.getUint32(0, true), high: view.getUint32(4, true) };
+  return [0, 8, 16, 24].map((at) => ({
+    low: view.getUint32(at, true),
+    high: view.getUint32(at + 4, true),
+  }));
 }
 
 /**
  * Return the places of a string in a cohort, each once, in the order of the hashes.
  *
- * Hash i of cohort c has the seed (salt + c * hashes + i) mod 2^32.
+ * Hash i of cohort c is number j = c * hashes + i: it has key j mod 4 and the seed
+ * (salt + j) mod 2^32.
  * @param {string} text
  * @param {number} cohort from 0 to cohorts - 1
  * @param {Table} table
@@ -69,10 +74,10 @@ export function places(text, cohort, { width, cohorts, hashes = 1, salt = 0 }) {
   whole(hashes, "hashes", 1, Math.min(16, width));
   whole(salt, "salt", 0, 2 ** 32 - 1);
   whole(cohort, "cohort", 0, cohorts - 1);
-  const own = key(text);
+  const own = keys(text);
   const found = new Set();
-  for (let i = 0; i < hashes; i++) {
-    found.add(bucket(own, (salt + cohort * hashes + i) % 2 ** 32, width));
+  for (let j = cohort * hashes; j < (cohort + 1) * hashes; j++) {
+    found.add(bucket(own[j % own.length], (salt + j) % 2 ** 32, width));
   }
   return [...found];
 }

@@ -67,6 +67,19 @@ class Channel(ABC):
         """
         return self
 
+    @property
+    def false_support(self) -> float | None:
+        """The chance that a report speaks for an answer that nobody holds, if that is what counts.
+
+        Where it is small, the inverse of few reports is skewed.
+        """
+        return None
+
+    @property
+    def tells_absence(self) -> bool:
+        """Whether the inverse of an answer that nobody holds is zero but for known noise."""
+        return True
+
     def loosened(self, limits: Floats) -> Floats:
         """Return limits of the shares, wider where the cells cannot tell an answer from another."""
         return limits

@@ -22,7 +22,7 @@ from murmurs.hashing import buckets, hash_keys
 Places = NDArray[np.uint32]
 """Cells of the table, one row for each hash of each row; rows * width stands for nowhere."""
 
-MOST_KEPT = 2**26
+MOST_KEPT = 2**27
 """Places that are kept in memory; of larger layouts they are hashed again when needed."""
 
 _BLOCK = 2**22
@@ -116,8 +116,12 @@ class Listed(Layout):
 
 
 @dataclass(frozen=True, eq=False)
-class Hashed(Layout):
-    """Places by hash of 64-bit keys; hash i of row r has the seed salt + r * hashes + i."""
+class Keyed(Layout):
+    """Places by hash of 64-bit keys, of which an answer has one or a few, one line each.
+
+    Hash i of row r is number j = r * hashes + i: it has the seed salt + j, and hashes line
+    j mod (their number) of the keys.
+    """
 
     keys: NDArray[np.uint64]
     rows: int
@@ -128,7 +132,7 @@ class Hashed(Layout):
     @property
     def k(self) -> int:  # type: ignore[override]
         """How many answers have keys."""
-        return len(self.keys)
+        return int(self.keys.shape[1])
 
     def _hashed(self, keys: NDArray[np.uint64]) -> Places:
         return kernels.load().places(keys, self.salt, self.rows, self.width, self.hashes)
@@ -146,25 +150,27 @@ class Hashed(Layout):
         size = max(1, _BLOCK // each)
         for start in range(0, self.k, size):
             part = slice(start, min(start + size, self.k))
-            yield part, self._hashed(self.keys[part])
+            yield part, self._hashed(np.ascontiguousarray(self.keys[:, part]))
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
         """Hash each answer into one row."""
-        seeds = (self.salt + rows * self.hashes + np.arange(self.hashes)[:, None]) % 2**32
-        return first_ones(
-            buckets(self.keys[answers], seeds.astype(np.uint32), self.width).astype(np.int64),
-            self.width,
-        )
+        number = rows * self.hashes + np.arange(self.hashes)[:, None]
+        seeds = ((self.salt + number) % 2**32).astype(np.uint32)
+        keys = self.keys[number % len(self.keys), answers]
+        return first_ones(buckets(keys, seeds, self.width).astype(np.int64), self.width)
 
     def row(self, row: int) -> NDArray[np.int64]:
         """Hash the one row."""
-        salt = (self.salt + row * self.hashes) % 2**32
-        places = kernels.load().places(self.keys, salt, 1, self.width, self.hashes)
+        number = row * self.hashes
+        keys = np.roll(self.keys, -(number % len(self.keys)), axis=0)
+        salt = (self.salt + number) % 2**32
+        places = kernels.load().places(keys, salt, 1, self.width, self.hashes)
         return places.astype(np.int64)
 
-    def select(self, answers: Integers) -> Hashed:
+    def select(self, answers: Integers) -> Keyed:
         """Return the layout of some of the answers."""
-        return Hashed(self.keys[answers], self.rows, self.width, self.salt, self.hashes)
+        keys = np.ascontiguousarray(self.keys[:, answers])
+        return Keyed(keys, self.rows, self.width, self.salt, self.hashes)
 
 
 def first_ones(places: Integers, width: int) -> Integers:

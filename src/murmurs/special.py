@@ -35,7 +35,8 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
     return float(_scipy_special().chdtrc(freedom, statistic))
 
 
-def binomial_tail(counts: Integers, n: int, chance: float) -> Floats:
-    """Return the probability that a binomial number is at least as large."""
-    above = _scipy_special().betainc(np.maximum(counts, 1), n - np.maximum(counts, 1) + 1, chance)
+def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
+    """Return the probability that a binomial number is at least as large; smooth in between."""
+    positive = np.maximum(counts, 1e-9)
+    above = _scipy_special().betainc(positive, n - positive + 1, chance)
     return np.asarray(np.where(counts > 0, above, 1.0))

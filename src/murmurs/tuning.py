@@ -18,7 +18,7 @@ import numpy as np
 from murmurs.channels.sketch import Tables
 from murmurs.channels.solving import MOST_SOLVED, WELL_POSED
 from murmurs.checks import Floats, real, whole
-from murmurs.layout import Hashed
+from murmurs.layout import Keyed
 from murmurs.mechanisms.cohorts import (
     MOST_HASHES,
     MOST_PERMUTED,
@@ -378,8 +378,8 @@ class _Question:
         mechanism = _mechanism(self.kind, self.epsilon, self.size, choice)
         if isinstance(mechanism, Tabled):
             return mechanism.channel
-        keys = np.arange(self.size, dtype=np.uint64)
-        layout = Hashed(keys, choice.cohorts, choice.width, 0, choice.hashes)
+        keys = np.arange(self.size, dtype=np.uint64)[None, :]
+        layout = Keyed(keys, choice.cohorts, choice.width, 0, choice.hashes)
         table: Tables = mechanism.table(layout, True)
         return table
 
@@ -392,7 +392,7 @@ class _Question:
         key = (choice.width, choice.hashes)
         if key not in self._chances:
             table = self._table(replace(choice, cohorts=1))
-            channel = table.table(Hashed(np.zeros(0, np.uint64), 1, choice.width), False)
+            channel = table.table(Keyed(np.zeros((1, 0), np.uint64), 1, choice.width), False)
             self._chances[key] = (float(channel.hit), float(channel.miss))
         return self._chances[key]
 
@@ -463,7 +463,7 @@ class _Question:
     def _inflation(self, width: int, rows: int, hashes: int) -> float:
         """Return by how much other answers raise the variance, each having to be solved for.
 
-        Hashed: columns of independent rows, for which Marchenko and Pastur give 1 / (1 - y) with y
+        Keyed: columns of independent rows, for which Marchenko and Pastur give 1 / (1 - y) with y
         unknowns for each equation. Permuted: a sum of ``rows`` projections on a part of all
         dimensions, which are free of each other; with part 1 nothing is lost.
         """

@@ -30,6 +30,9 @@ from murmurs.layout import Layout
 
 Kept = TypeVar("Kept")
 
+FEW = 50
+"""Candidates up to which all are solved for, if they can be, be the equations ever so few."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sketch(Channel):
@@ -189,12 +192,20 @@ class Tables(Sketch):
 
     def solver(self, shares: Floats) -> Solver:
         """Return the normal equations of the chosen answers, weighted as the shares demand."""
-        law = float(self.miss) + self.difference * self.masses(shares)
-        filled = float(self.filled) if self.is_open else 0.0
+        masses = self.masses(shares)
+        filled = float(self.filled) if self.has_rest else 0.0
+        if self.has_rest and not self.is_open:
+            masses = masses + filled * (1 - shares.sum())
+        law = float(self.miss) + self.difference * masses
         pair = float(self.filled_pair)
         return Solver(
             self.chosen_layout, filled, pair, self.row_parts, law, self.difference, self.exclusive
         )
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether some mass is spread over all places: of unlisted answers, or not chosen ones."""
+        return self.is_open or self.chosen is not None
 
     @cached_property
     def chosen_layout(self) -> Layout:
@@ -205,6 +216,13 @@ class Tables(Sketch):
     def first_solver(self) -> Solver:
         """The normal equations with the weights of equal shares."""
         return self.solver(np.full(self.k, 1 / self.k))
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether answers are too many to solve for together, but can be chosen among."""
+        k, equations = self.layout.k, self.rows * (self.width - 1)
+        tight = self.is_open and k > FEW and 5 * k > equations
+        return self.solves and (tight or not self.is_solved)
 
     @cached_property
     def is_solved(self) -> bool:
@@ -343,9 +361,19 @@ class Tables(Sketch):
         private = variance - shares * (1 - shares) / n
         return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
 
+    @property
+    def false_support(self) -> float:
+        """The chance of a place of a random string."""
+        return float(self.miss + (self.hit - self.miss) * self.filled)
+
+    @property
+    def tells_absence(self) -> bool:
+        """Averages do not: they take up what others have on the same places."""
+        return self.is_solved or not self.solves
+
     def loosened(self, limits: Floats) -> Floats:
         """Let the unlisted mass be as small as zero, where rare candidates are mixed with it."""
-        if self.chosen is not None:
+        if self.chosen is not None and self.is_open:
             limits[-1, 0] = 0.0
         return limits
 

@@ -33,6 +33,9 @@ many times what it is with few answers.
 DENSE = 4
 """Places of a row up to which a dense product beats going through pairs."""
 
+NARROW = 64
+"""Places of a row up to which a dense product beats sorting answers by place."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solver:
@@ -159,10 +162,7 @@ class Solver:
         out = np.zeros(len(inverse))
         for row, mass in enumerate(masses):
             places = layout.row(row)
-            lever = -np.repeat(others, layout.width, axis=1)
-            for at in places:
-                lever += _by_place(inverse, at, layout.width)
-            lever *= self.weights[row]
+            lever = (_by_place(inverse, places, layout.width) - others) * self.weights[row]
             bits = mass * (hit * (1 - hit)) + (1 - mass) * (miss * (1 - miss))
             padded = np.append(lever, np.zeros((len(lever), 1)), axis=1)
             own = sum(padded[:, at[present]] for at in places)
@@ -203,9 +203,17 @@ class Solver:
         return float((self._form(cross, inverse) / alone).mean())
 
 
-def _by_place(columns: Floats, at: Integers, width: int) -> Floats:
+def _by_place(columns: Floats, places: Integers, width: int) -> Floats:
     """Return the sums of the columns of answers that fall on the same place."""
-    order = np.argsort(at, kind="stable")
-    starts = np.searchsorted(at[order], np.arange(width + 1))
-    sums = np.concatenate([np.zeros((len(columns), 1)), columns[:, order].cumsum(axis=1)], axis=1)
-    return np.asarray(np.diff(sums[:, starts], axis=1))
+    if width <= NARROW:
+        ones = np.zeros((columns.shape[1], width + 1))
+        for at in places:
+            ones[np.arange(len(at)), at] = 1.0
+        return np.asarray(columns @ ones[:, :width])
+    out = np.zeros((len(columns), width))
+    for at in places:
+        order = np.argsort(at, kind="stable")
+        starts = np.searchsorted(at[order], np.arange(width + 1))
+        sums = np.cumsum(columns[:, order], axis=1)
+        out += np.diff(np.insert(sums, 0, 0.0, axis=1)[:, starts], axis=1)
+    return out

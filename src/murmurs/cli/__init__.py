@@ -48,6 +48,8 @@ class Commands(click.Group):
         """Run a command; an error in what the user gave becomes one sentence."""
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:  # the reader has seen enough
+            raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             raise Refused(str(error)) from error
 

@@ -78,7 +78,7 @@ def command(
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
     click.echo(table)
     click.echo(f"\n{estimate.explanation}")
-    if question.is_open:
+    if question.is_open and estimate.counts.channel.tells_absence:
         click.echo(_found(estimate))
 
 

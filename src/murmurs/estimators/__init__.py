@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from murmurs.channels.sketch import Sketch, Tables
 from murmurs.counts import Counts
@@ -53,15 +54,19 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
 }
 """One listed here joins the battery in tests/test_every_estimator.py."""
 
+MUCH = 1.2
+"""Excess of the noise over its law that is told."""
+
 
 def estimate(counts: Counts) -> Estimate:
     """Estimate the shares with the default estimator, and say why it is the one.
 
     The rule: `shrinkage`, which is never far from the best estimator and mostly better than all of
-    them. Two exceptions have hash tables. An open question with more candidates than can be solved
-    for together gets `selection`, which chooses those that stand out. A mean sketch with more
-    entries than answers, whose collisions add more to the error than the noise does, gets
-    `regression` on the simplex, which solves for them.
+    them. Two exceptions have hash tables. Answers in cohorts that are too many to be solved for
+    together, or candidates of an open question that are more than a fifth of what could be, get
+    `selection`, which chooses those that stand out. A mean sketch with more entries than answers,
+    whose collisions add more to the error than the noise does, gets `regression` on the simplex,
+    which solves for them.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -74,10 +79,8 @@ def estimate(counts: Counts) -> Estimate:
             f"{counts.mechanism} asks an open question: say which strings to look for, with "
             "estimate(counts.over(candidates))"
         )
-    if isinstance(channel, Tables) and channel.is_open and not channel.is_solved:
-        return selection(
-            counts, why="there are more candidates than the cohorts' places can tell apart together"
-        )
+    if isinstance(channel, Tables) and channel.is_crowded:
+        return selection(counts, why="it looks for those of many candidates that are there at all")
     if isinstance(channel, Sketch) and channel.rows * (channel.width - 1) + 1 >= channel.k:
         plausible = normalized(counts).shares
         if channel.collision_part(plausible, counts.n) > 0.5:
@@ -85,6 +88,13 @@ def estimate(counts: Counts) -> Estimate:
                 counts,
                 why="collisions in the sketch outweigh the noise, and its hash functions are known",
             )
-    return shrinkage(
+    found = shrinkage(
         counts, why="it follows the answers where they stand out of the noise, and not the noise"
     )
+    if isinstance(channel, Tables) and channel.is_solved and channel.excess > MUCH:
+        note = (
+            "the counts fit the candidates badly, as if a common string were in no list; "
+            f"intervals are {channel.excess**0.5:.2g} times as wide for that"
+        )
+        return replace(found, notes=(*found.notes, note))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -34,12 +35,12 @@ def selection(
 
     For any number of candidates, up to millions. The strong ones are chosen, stepwise or by a Lasso
     as the RAPPOR paper does, and solved for together by weighted least squares; every other
-    candidate gets its own estimate beside them, and the unlisted mass its interval. Shares are the
-    posterior means under the law of the candidates' shares, which is learned from all of them
+    candidate gets its own estimate beside them, and the unlisted mass its interval. Shares are near
+    the posterior medians under the law of the candidates' shares, which is learned from all of them
     (see `murmurs.estimators.learning`); "(other)" is what they leave.
 
-    Wins where candidates are more than places tell apart. Loses a little to `shrinkage` where all
-    candidates can be solved for together.
+    Wins where candidates are many for the places, most of them absent. Loses to `shrinkage` where
+    all candidates can be solved for together and most are there.
 
     >>> import murmurs as mm
     >>> rr = mm.ORR(epsilon=4.0, width=32, cohorts=32)
@@ -57,7 +58,7 @@ def selection(
     assert isinstance(channel, Tables)
     assert channel.weighed_at is not None
     constant, slope = channel.noise(channel.weighed_at, chosen.n)
-    shares = _posterior_means(channel, estimates, constant, slope, chosen.n)
+    shares = _decided(channel, estimates, constant, slope, chosen.n)
     return Estimate(
         chosen,
         shares,
@@ -70,16 +71,18 @@ def selection(
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     """Say what a reader must know of the unlisted mass, and of too many or equal candidates."""
     k, together = channel.layout.k, channel.rows * (channel.width - 1) + 1
-    notes = [
-        "(other) holds what is in no list, and what is too rare to be told from it; its interval "
-        "begins at 0 for that reason"
-    ]
+    notes = []
+    if channel.is_open:
+        notes.append(
+            "(other) holds what is in no list, and what is too rare to be told from it; its "
+            "interval begins at 0 for that reason"
+        )
     if k >= together:
-        cohorts = -(-2 * k // (channel.width - 1))
+        cohorts = -(-3 * k // (channel.width - 1))
+        way = f"a new survey with {cohorts} cohorts" if cohorts <= 2**16 else "one with more places"
         notes.append(
             f"{k} candidates are more than the {together} that {channel.rows} cohorts of "
-            f"{channel.width} places tell apart together; a new survey with {cohorts} cohorts "
-            "would, or one with more places"
+            f"{channel.width} places tell apart together: {way} would tell all"
         )
     notes += [
         f"{labels[group[0]]!r} has the same places in every cohort as "
@@ -91,32 +94,33 @@ def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _posterior_means(
-    channel: Tables, estimates: Floats, constant: Floats, slope: Floats, n: int
-) -> Floats:
-    """Return the posterior mean of each candidate's share, and what they leave.
+def _decided(channel: Tables, estimates: Floats, constant: Floats, slope: Floats, n: int) -> Floats:
+    """Return the decision on each candidate's share, near its posterior median, and on the rest.
 
     Candidates that are not chosen hold at most what the chosen ones leave. Where they are far more
-    than places, their estimates say the same few things again and again: then they get nothing.
+    than places, their estimates say the same few things again and again: then they get nothing,
+    and in a complete list equal parts of it.
     """
-    chosen, k = channel.chosen, len(estimates) - 1
-    shares = np.zeros(k + 1)
-    if k:
-        rest = float(np.clip(1 - np.maximum(estimates[chosen], 0).sum(), 0, 1))
-        mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
-        steepness = float(slope[:-1].mean())
-        listed, noise = estimates[:-1], constant[:-1]
-        posterior = learn(Stratum(listed, noise, steepness, mean, float(n), fixed_sum=False))
-        rows = posterior.rows
-        shares[:-1] = np.where(rows.alone, np.clip(listed, 0, 1), posterior.means[rows.row_of])
-        strong = shares[chosen].copy()
-        weak = float(shares.sum() - strong.sum())
-        part = 0.0 if k > CROWDED * channel.rows * channel.width else min(1.0, rest / (weak + TINY))
-        shares *= part
-        shares[chosen] = strong / max(1.0, float(strong.sum()))
-    shares /= max(1.0, float(shares.sum()))
-    shares[-1] = max(1 - float(shares.sum()), 0.0)
-    return shares
+    k, chosen = channel.layout.k, np.zeros(channel.layout.k, np.bool_)
+    chosen[channel.chosen] = True
+    rest = float(np.clip(1 - np.maximum(estimates[:k][chosen], 0).sum(), 0, 1))
+    mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
+    listed, noise, steepness = estimates[:k], constant[:k], float(slope[:k].mean())
+    posterior = learn(Stratum(listed, noise, steepness, mean, float(n), fixed_sum=False))
+    rows = posterior.rows
+    shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
+    shares[chosen] /= max(1.0, float(shares[chosen].sum()))
+    left = 1 - float(shares[chosen].sum())
+    weak = np.where(chosen, 0.0, shares)
+    if k > CROWDED * channel.rows * channel.width or not weak.any():
+        weak = np.where(chosen | channel.is_open, 0.0, 1.0)
+    total = float(weak.sum())
+    if total > left or not channel.is_open:
+        weak *= left / (total + TINY)
+    shares = np.where(chosen, shares, weak)
+    if channel.is_open:
+        return np.append(shares, max(1 - float(shares.sum()), 0.0))
+    return np.asarray(shares / shares.sum())
 
 
 def select(counts: Counts, better: Better | None = None) -> Counts:
@@ -129,9 +133,9 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
     candidates are those that a Lasso leaves.
     """
     channel = counts.channel
-    if not (isinstance(channel, Tables) and channel.is_open):
+    if not (isinstance(channel, Tables) and channel.solves and channel.layout.k):
         raise ValueError(
-            f"candidates are chosen for open questions, not for {counts.mechanism}: "
+            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
             "use shrinkage(counts)"
         )
     if counts.n == 0:
@@ -140,8 +144,7 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
     most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
     masses = channel.masses_of(counts.cells)
-    shares = np.zeros(channel.k)
-    shares[-1] = 1.0
+    shares = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
     eligible = np.ones(k, np.bool_)
     for group in channel.layout.alike():
         eligible[group[1:]] = False
@@ -203,21 +206,27 @@ def _kept(chosen: Booleans, scores: Floats, enter: float, _: int) -> Booleans:
 
 
 def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
-    """Return the shares of the chosen, and of all others together."""
+    """Return the shares of the chosen, and of all unlisted ones together if there are any."""
+    k = len(chosen)
     shares = np.zeros(len(estimates))
-    shares[:-1][chosen] = np.maximum(estimates[:-1][chosen], 0)
-    total = float(shares.sum())
-    if total > 1:
-        return np.asarray(shares / total)
-    shares[-1] = 1 - total
+    shares[:k][chosen] = np.maximum(estimates[:k][chosen], 0)
+    shares /= max(1.0, float(shares.sum()))
+    if len(shares) > k:
+        shares[-1] = 1 - shares.sum()
     return shares
 
 
 def _inflation(channel: Tables, masses: Floats, n: int) -> float:
-    """Return the chi-square of the residuals over its degrees of freedom, if above one."""
+    """Return the chi-square of the residuals over its degrees of freedom, if above one.
+
+    Those who were chosen as the largest of many take more than a degree of freedom each.
+    """
     assert channel.weighed_at is not None
+    assert channel.chosen is not None
     square, freedom = channel.chi_square(channel.weighted_at(channel.weighed_at), masses, n)
-    return max(1.0, square / max(freedom, 1))
+    k, chosen = channel.layout.k, max(len(channel.chosen), 1)
+    searched = len(channel.chosen) * math.log(max(k / chosen, 1.0))
+    return max(1.0, square / max(freedom - searched, 0.5 * freedom, 1.0))
 
 
 def _lasso(channel: Tables, masses: Floats, n: int, enter: float, most: int) -> Booleans:

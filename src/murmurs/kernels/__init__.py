@@ -62,10 +62,11 @@ class Kernels(Protocol):
         ...
 
     def places(self, keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
-        """Hash every key into every row, one row of the result for each hash of each row.
+        """Hash every answer into every row, one row of the result for each hash of each row.
 
-        Hash i of row r has the seed salt + r * hashes + i. An entry is r * width + bucket, or
-        rows * width where an earlier hash of the row has that bucket already.
+        Hash i of row r is number j = r * hashes + i: it has the seed salt + j, and takes line
+        j mod (their number) of the keys. An entry is r * width + bucket, or rows * width where an
+        earlier hash of the row has that bucket already.
         """
         ...
 

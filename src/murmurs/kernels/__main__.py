@@ -25,7 +25,7 @@ def main() -> None:
         kernels.bit_totals(rows, 64)
     kernels.support_totals(words, words, words, 4)
     kernels.support_likelihood(np.zeros((2, 1), np.uint8), np.zeros(8), 1.0)
-    places = kernels.places(wide, 0, 2, 2, 1)
+    places = kernels.places(wide.reshape(1, 16), 0, 2, 2, 1)
     kernels.gather(places, np.zeros(5))
     kernels.scatter(places, np.zeros(16), 5)
     kernels.gram(places, np.zeros(5), 1)

@@ -259,15 +259,16 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
 @njit(nogil=True, cache=True)
 def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
     """Hash all keys, one hash of one row after another."""
-    k = len(keys)
+    lines, k = keys.shape
     out = np.empty((rows * hashes, k), np.uint32)
     nowhere = np.uint32(rows * width)
     for place in range(rows * hashes):
         row = place // hashes
         seed = np.uint32(np.uint32(salt + place) + _START)
+        line = place % lines
         for j in range(k):
-            lower = np.uint32(keys[j] & np.uint64(0xFFFFFFFF))
-            upper = np.uint32(keys[j] >> np.uint64(32))
+            lower = np.uint32(keys[line, j] & np.uint64(0xFFFFFFFF))
+            upper = np.uint32(keys[line, j] >> np.uint64(32))
             h = np.uint32(seed + lower * _P3)
             h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
             h = _finish(np.uint32(h + upper * _P3))

@@ -128,11 +128,11 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
 
 def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
     """Hash all keys at once, one hash of one row after another."""
-    out = np.empty((rows * hashes, len(keys)), np.uint32)
+    out = np.empty((rows * hashes, keys.shape[1]), np.uint32)
     for place in range(rows * hashes):
         row, i = divmod(place, hashes)
         seed = np.array([(salt + place) % 2**32], np.uint32)
-        out[place] = row * width + buckets(keys, seed, width)
+        out[place] = row * width + buckets(keys[place % len(keys)], seed, width)
         for earlier in range(place - i, place):
             out[place][out[place] == out[earlier]] = rows * width
     return out

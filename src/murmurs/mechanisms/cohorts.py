@@ -1,4 +1,4 @@
-"""Hashed answers in cohorts: O-RR and O-RAPPOR, for strings nobody listed and for closed lists.
+"""Keyed answers in cohorts: O-RR and O-RAPPOR, for strings nobody listed and for closed lists.
 
 Each person is in one of a number of cohorts, by chance. A cohort has hash functions of its own that
 turn an answer into one or a few of ``width`` places; what is sent is the cohort and the randomised
@@ -24,7 +24,7 @@ from murmurs.bulk import Bulk
 from murmurs.channels.sketch import BitSketch, CategorySketch, Tables
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE
-from murmurs.layout import Hashed, Layout, first_ones, permuted
+from murmurs.layout import Keyed, Layout, first_ones, permuted
 from murmurs.mechanism import Mechanism, OpenMechanism, settle_flip
 from murmurs.privacy import (
     SCALE,
@@ -90,7 +90,7 @@ class Cohorts(OpenMechanism[Report]):
 
     def layout_of(self, texts: Sequence[str]) -> Layout:
         """Return where checked strings fall, by the hash of their keys."""
-        return Hashed(strings.keys(texts), self.cohorts, self.width, self.salt, self.hashes)
+        return Keyed(strings.keys(texts), self.cohorts, self.width, self.salt, self.hashes)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Over[Report]:
         """Return the mechanism whose answers are the candidates, and one for all other strings.
@@ -276,9 +276,10 @@ class ORR(Cohorts[int]):
     epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.tuning.tune` finds both.
 
     Law: the cohort c is uniform; the string's place in it is y = XXH32(key, salt + c) * width
-    >> 32, the key being the first eight bytes of its SHA-256. With probability t = truth / 2**53
-    the report is y, otherwise any of the places: e^epsilon >= 1 + width t / (1 - t). The report is
-    the number c * width + place. Kairouz, Bonawitz and Ramage (2016), eqs. 15 to 18.
+    >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
+    t = truth / 2**53 the report is y, otherwise any of the places: e^epsilon >= 1 + width t /
+    (1 - t). The report is the number c * width + place. Kairouz, Bonawitz and Ramage (2016), eqs.
+    15 to 18.
 
     >>> from murmurs import Secure
     >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
@@ -408,8 +409,9 @@ class ORappor(Blooming):
     Use it to compare with the literature or where reports must be bits; `ORR` sends less and is at
     least as precise.
 
-    Law: the cohort c is uniform; hash i of the string is XXH32(key, salt + c * hashes + i) * width
-    >> 32. The bits at these places are one, and each bit is turned round with probability
+    Law: the cohort c is uniform; hash i of the string, number j = c * hashes + i, is
+    XXH32(key, salt + j) * width >> 32, the key being number j mod 4 of the four in its SHA-256. The
+    bits at these places are one, and each bit is turned round with probability
     flip / 2**53. Two strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
     ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave the
     number of hashes out; with it, one hash is best.)

@@ -22,7 +22,7 @@ from murmurs.randomness import Randomness
 from murmurs.wire import Row
 
 OWN = "murmurs"
-"""The scheme of `murmurs.layout.Hashed`; strings are taken in their normal form."""
+"""The scheme of `murmurs.layout.Keyed`; strings are taken in their normal form."""
 
 BY_MAP = "map"
 """The scheme of reports whose hash is not known here: bits are listed in a map."""
@@ -40,15 +40,15 @@ class Rappor(Responses[Row], Blooming):
     f = 0). `encode` draws the permanent response anew.
 
     Law: the cohort c is uniform, and fixed for a device. The ``hashes`` bits of the string in that
-    cohort are one: by the scheme "murmurs" hash i is XXH32(key, salt + c * hashes + i) * width
-    >> 32, other schemes are those of deployed clients (`murmurs.schemes`), and with "map" strings
-    cannot be hashed here. Permanent bits are drawn first, then the bits of the report, each from
-    the first to the last. A permanent bit is 1 with probability f/2, 0 with f/2, and the
-    filter's bit with 1 - f; the report's bit is 1 with probability q if the permanent bit is 1,
-    else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1 - f/2) p + (f/2) q are the chances of a
-    bit of the string and of any other. f, p and q are rounded to multiples of 2**-53. Two strings
-    differ in up to twice as many bits as hashes, so e^epsilon is
-    (q* (1 - p*) / (p* (1 - q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
+    cohort are one: by the scheme "murmurs" hash i, number j = c * hashes + i, is XXH32(key j mod 4,
+    salt + j) * width >> 32, other schemes are those of deployed clients (`murmurs.schemes`), and
+    with "map" strings cannot be hashed here. Permanent bits are drawn first, then the bits of the
+    report, each from the first to the last. A permanent bit is 1 with probability f/2, 0 with f/2,
+    and the filter's bit with 1 - f; the report's bit is 1 with probability q if the permanent bit
+    is 1, else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1 - f/2) p + (f/2) q are the chances
+    of a bit of the string and of any other. f, p and q are rounded to multiples of 2**-53. Two
+    strings differ in up to twice as many bits as hashes, so e^epsilon is (q* (1 - p*) / (p* (1 -
+    q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
 
     >>> rappor = Rappor(width=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
     >>> round(rappor.epsilon, 2), round(rappor.epsilon_forever, 2)
@@ -119,8 +119,9 @@ class Rappor(Responses[Row], Blooming):
                     f"in a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
                 )
             return np.empty((self.cohorts * self.hashes, 0), np.uint32)
-        seeds = (self.salt + np.arange(self.cohorts * self.hashes)[:, None]) % 2**32
-        return buckets(strings.keys(texts)[None, :], seeds.astype(np.uint32), self.width)
+        number = np.arange(self.cohorts * self.hashes)
+        seeds = ((self.salt + number[:, None]) % 2**32).astype(np.uint32)
+        return buckets(strings.keys(texts)[number % strings.KEYS], seeds, self.width)
 
     def layout_of(self, texts: Sequence[str]) -> Layout:
         """Return where checked strings fall, by the scheme's hash."""

@@ -14,7 +14,7 @@ from murmurs.bulk import Bulk
 from murmurs.channels.sketch import BitSketch, SignSketch
 from murmurs.checks import Integers, whole
 from murmurs.hashing import bucket
-from murmurs.layout import Hashed
+from murmurs.layout import Keyed
 from murmurs.mechanism import Mechanism, settle_flip
 from murmurs.mechanisms.cohorts import ORappor, Tabled
 from murmurs.privacy import SCALE, check_promise, flip_numerator, flip_ratio
@@ -60,7 +60,7 @@ class CountMeanSketch(Tabled[Row]):
         return ORappor(self.epsilon, self.width, self.rows, 1, self.salt, self.flip)
 
     @cached_property
-    def layout(self) -> Hashed:
+    def layout(self) -> Keyed:
         """The answers' numbers, hashed."""
         return numbers(self.k, self.rows, self.width, self.salt)
 
@@ -70,9 +70,9 @@ class CountMeanSketch(Tabled[Row]):
         return dataclasses.replace(self.table.table(self.layout, False), solves=False)
 
 
-def numbers(k: int, rows: int, width: int, salt: int) -> Hashed:
+def numbers(k: int, rows: int, width: int, salt: int) -> Keyed:
     """Return where the answers 0..k-1 fall, by the hash of their numbers."""
-    return Hashed(np.arange(k, dtype=np.uint64), rows, width, salt)
+    return Keyed(np.arange(k, dtype=np.uint64)[None, :], rows, width, salt)
 
 
 @dataclass(frozen=True)
