@@ -57,6 +57,54 @@ def test_where_there_is_only_noise_shares_are_nearly_equal() -> None:
     assert np.abs(mm.estimators.simplex(counts).shares - 0.02).max() > 0.5
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [
+        (mm.KRR(k=5000, epsilon=0.5), 100_000),
+        (mm.OUE(k=5000, epsilon=0.5), 1000),
+        (mm.Hadamard(k=5000, epsilon=4.0), 1000),
+    ],
+    ids=str,
+)
+def test_under_hopeless_noise_single_answers_rarely_get_a_large_share(
+    mechanism: mm.KRR | mm.OUE | mm.Hadamard, n: int
+) -> None:
+    """The noise is 40 to 1700 times the mean; the l1 error would not mind, the l2 error does."""
+    rng = np.random.default_rng(5)
+    largest = []
+    for _ in range(9):
+        people = rng.multinomial(n, np.full(5000, 1 / 5000))
+        largest.append(shrinkage(mechanism.simulate(people, rng)).shares.max())
+    assert np.median(largest) < 0.01
+
+
+def test_the_grid_can_tell_a_small_mean_from_nothing() -> None:
+    """Posterior means add up to about one, though a step of the grid is many times the mean."""
+    rng = np.random.default_rng(6)
+    krr = mm.KRR(k=5000, epsilon=0.5)
+    cells = krr.simulate(np.full(5000, 20), rng).cells
+    hit, miss = float(krr.channel.hit), float(krr.channel.miss)
+    estimates = (cells / 100_000 - miss) / (hit - miss)
+    noise = miss * (1 - miss) / (100_000 * (hit - miss) ** 2)
+    stratum = learning.Stratum(
+        estimates,
+        np.full(5000, noise),
+        0.0,
+        1 / 5000,
+        100_000.0,
+        True,
+        learning.Support(cells, hit, miss),
+    )
+    posterior = learning.learn(stratum)
+    assert 0.8 < posterior.rows.times @ posterior.means < 1.2
+
+
+def test_two_answers_are_left_nearly_to_least_squares() -> None:
+    counts = mm.KRR(k=2, epsilon=1.0).simulate(np.array([900, 100]), np.random.default_rng(7))
+    found, plain = shrinkage(counts).shares, mm.estimators.simplex(counts).shares
+    assert np.abs(found - plain).max() < 0.02
+
+
 def test_very_many_distinct_counts_are_thinned_out_without_harm() -> None:
     """More rows than are kept: n so large that nearly every count is another one."""
     rng = np.random.default_rng(3)

@@ -4,16 +4,21 @@ The cells of one stratum are taken as draws from one unknown law G of shares, wh
 `learn` estimates G (empirical Bayes) and returns the posterior law of each cell's share.
 
 1. Grid. G lives on a grid of steps of a quarter of the noise, on the scale where the noise is one,
-   and only near the data: each cell sees a band of it, so the cost is cells times band.
+   and only near the data: each cell sees a band of it, so the cost is cells times band. Below the
+   first step come points in powers of two, down to an eighth of the mean: noise may be many times
+   the mean, and what most shares are must still be told from nothing.
 2. Likelihood. For counts of support, which are sums of two binomial numbers, the saddlepoint
    approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
    estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
 3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
-   gives (prior weight 0.1), laws with most answers absent (0.4), and for the rest the margins
-   Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and log-normal laws, whose prior is flat
-   between "one answer takes all" and "the spread drowns in the noise".
-4. G by EM, with 300 pseudo-observations from the base law. With few cells G is close to the base
-   law; with many thousands it is the nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
+   gives (prior weight 0.3), laws with most answers absent (0.5, less with few answers), and for the
+   rest the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and log-normal laws. Steps
+   of log a, from "one answer takes all" to a = 1 or to where the spread drowns in the noise, weigh
+   by the root of what part of spread and noise the spread is: a compromise between laws that would
+   show, where signal is to be expected, and all laws alike, where nothing can be seen.
+4. G by EM, with pseudo-observations from the base law, 300 and one for each cell up to 5000. With
+   few cells G is close to the base law; with very many it tends to the nonparametric maximum
+   likelihood (Kiefer and Wolfowitz 1956).
 5. The posterior of a cell is under G without the cell's own part in it. A lone large cell is then
    seen under the smooth base law only, and stays at its unbiased estimate.
 """
@@ -22,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +36,11 @@ from murmurs.checks import Floats, Integers
 
 STEP = 0.25
 REACH = 5.5
-PSEUDO = 300.0
+FINER = 3
+PSEUDO, MOST_PSEUDO = 300.0, 5000
 ROUNDS = 60
-UNIFORM, SPARSE = 0.1, 0.4
+UNIFORM, SPARSE, FEW = 0.3, 0.5, 10
+SQUARES = 10.0
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 BIN = 0.1
 MOST_VALUES, MOST_ROWS = 1500, 20_000
@@ -116,13 +124,23 @@ class Posterior:
             np.einsum("ij,ij->i", self.weights, (self.shares - self.means[:, None]) ** 2)
         )
 
-    def quantiles(self, level: float) -> Floats:
-        """Return a quantile of each row, interpolated between the points of the grid."""
-        middle = np.cumsum(self.weights, axis=1) - 0.5 * self.weights
-        place = (middle < level).sum(axis=1)
+    @cached_property
+    def derivatives(self) -> Floats:
+        """The derivative of the expected loss |x - share| + SQUARES (x - share)^2 at the shares.
+
+        The first part grows by twice the distribution function and is the quantile's, the second
+        is the mean's; it matters for large shares only.
+        """
+        below = np.cumsum(self.weights, axis=1) - 0.5 * self.weights
+        away = self.shares - self.means[:, None]
+        return np.asarray(2 * below - 1 + 2 * SQUARES * away)
+
+    def decisions(self, level: float) -> Floats:
+        """Return where each row's derivative is the level, interpolated between grid points."""
+        place = (self.derivatives < level).sum(axis=1)
         every = np.arange(len(place))
         low, high = np.maximum(place - 1, 0), np.minimum(place, self.shares.shape[1] - 1)
-        below, above = middle[every, low], middle[every, high]
+        below, above = self.derivatives[every, low], self.derivatives[every, high]
         part = np.where(high > low, (level - below) / np.maximum(above - below, TINY), 0.0)
         start = self.shares[every, low]
         return np.asarray(start + np.clip(part, 0, 1) * (self.shares[every, high] - start))
@@ -137,16 +155,17 @@ def learn(stratum: Stratum) -> Posterior:
     likelihood = _likelihood(stratum, rows, shares)
     base = _base_law(stratum, rows, likelihood, index, left, right)
     law = base.copy()
-    total = len(stratum.estimates) + PSEUDO
+    pseudo = PSEUDO + min(len(stratum.estimates), MOST_PSEUDO)
+    total = len(stratum.estimates) + pseudo
     flat = index.ravel()
     for _ in range(ROUNDS):
         seen = law[index]
         evidence = np.einsum("ij,ij->i", likelihood, seen) + TINY
         share_of = (likelihood * (rows.times / evidence)[:, None]).ravel()
-        law = (law * np.bincount(flat, share_of, minlength=len(law)) + PSEUDO * base) / total
+        law = (law * np.bincount(flat, share_of, minlength=len(law)) + pseudo * base) / total
     seen = law[index]
     own = _normalised(likelihood * seen)
-    without = np.maximum(total * seen - own, PSEUDO * base[index])
+    without = np.maximum(total * seen - own, pseudo * base[index])
     return Posterior(stratum, rows, shares, _normalised(likelihood * without))
 
 
@@ -211,14 +230,23 @@ def make_grid(stratum: Stratum, rows: Rows) -> tuple[Floats, Floats, Floats, Int
         starts, ends = np.concatenate([[0], starts]), np.concatenate([[0], ends])
     length = ends - starts + 1
     number = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length - starts, length)
-    grid = stratum.unscaled(number * step)
-    left, right = stratum.unscaled((number - 0.5) * step), stratum.unscaled((number + 0.5) * step)
-    grid[0] = left[0] = 0.0
-    right = np.where(number * step >= end, 1.0, right)
     first, last = np.searchsorted(number, low), np.searchsorted(number, high)
-    if stratum.support is not None:  # never finer than one person
+    small = float(stratum.scaled(np.array(stratum.mean))) * 2.0 ** np.arange(-FINER, 64)
+    small = small[small < 0.75 * step]
+    points = np.concatenate([[0.0], small, number[1:] * step])
+    first, last = first + (first > 0) * len(small), last + (last > 0) * len(small)
+    far = np.diff(points) > 1.5 * step  # nothing is seen in between
+    middles = 0.5 * (points[1:] + points[:-1])
+    right = np.append(np.where(far, points[:-1] + 0.5 * step, middles), points[-1] + 0.5 * step)
+    left = np.insert(np.where(far, points[1:] - 0.5 * step, middles), 0, 0.0)
+    right = np.where(points >= end, 1.0, stratum.unscaled(right))
+    grid, left = stratum.unscaled(points), stratum.unscaled(left)
+    if stratum.support is not None:  # from one person on, never finer than one
+        people = grid * stratum.n
         people, at, joined = np.unique(
-            np.round(grid * stratum.n), return_index=True, return_inverse=True
+            np.where(people < 0.75, people, np.round(people)),
+            return_index=True,
+            return_inverse=True,
         )
         if len(people) < len(grid):
             ends_at = np.concatenate([at[1:] - 1, [len(grid) - 1]])
@@ -292,19 +320,20 @@ def _plausible_laws(
     mean: float, n: float, noise: float, left: Floats, right: Floats
 ) -> tuple[Floats, Floats]:
     """Return the prior weights of the laws, and the masses each has between the limits."""
-    largest = min(max(1e3, 10 * mean * mean / noise), 1e8)
+    largest = min(max(1.0, mean * mean / noise), 1e8)
     alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
     dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
     lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
     spread = np.concatenate([dirichlet_spread, lognormal_spread])
-    smooth = spread / (noise + spread) + TINY
+    smooth = np.sqrt(spread / (noise + spread) + TINY)
     # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
     all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
     sparse = sparse_masses(mean, left, right)
+    absent = SPARSE / (1 + FEW * mean)
     prior = [
-        [UNIFORM],
-        (1 - UNIFORM - SPARSE) * smooth / smooth.sum(),
-        np.full(len(sparse), SPARSE / len(sparse)),
+        np.array([UNIFORM]),
+        (1 - UNIFORM - absent) * smooth / smooth.sum(),
+        np.full(len(sparse), absent / len(sparse)),
     ]
     masses = [
         beta_masses(all_alphas, mean, left, right),
