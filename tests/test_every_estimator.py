@@ -75,8 +75,10 @@ def refuses(name: str, mechanism: AnyMechanism) -> bool:
         return not channel.is_histogram
     if name == "composite":  # it is made of counts of support
         return channel.support(np.zeros(channel.cells, np.int64)) is None
-    if name == "selection":  # it chooses among the candidates of an open question
-        return not (isinstance(channel, Tables) and channel.is_open)
+    if name == "selection":  # it chooses among answers in cohorts
+        if not (isinstance(channel, Tables) and channel.solves):
+            return True
+        return channel.is_solved and not channel.is_open
     return False
 
 

@@ -60,8 +60,10 @@ def own_bits(rappor: Rappor, text: str, cohort: int) -> set[int]:
     """The bits of a string, written out again."""
     if rappor.scheme == "murmurs":
         digest = hashlib.sha256(unicodedata.normalize("NFC", text).encode()).digest()
-        seeds = [rappor.salt + cohort * rappor.hashes + i for i in range(rappor.hashes)]
-        return {xxhash.xxh32_intdigest(digest[:8], s) * rappor.width >> 32 for s in seeds}
+        keys = [digest[at : at + 8] for at in (0, 8, 16, 24)]
+        numbers = range(cohort * rappor.hashes, (cohort + 1) * rappor.hashes)
+        hashes = [xxhash.xxh32_intdigest(keys[j % 4], rappor.salt + j) for j in numbers]
+        return {hash_ * rappor.width >> 32 for hash_ in hashes}
     digest = hashlib.md5(cohort.to_bytes(4, "big") + text.encode()).digest()
     if rappor.scheme == "google":
         return {digest[i] % rappor.width for i in range(rappor.hashes)}

@@ -138,6 +138,11 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
             f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
             "use shrinkage(counts)"
         )
+    if channel.is_solved and not channel.is_open:
+        raise ValueError(
+            f"the answers of {counts.mechanism} can all be solved for together: "
+            "use shrinkage(counts)"
+        )
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
     k = channel.layout.k
