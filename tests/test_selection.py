@@ -150,6 +150,44 @@ def test_the_default_chooses_only_where_not_all_can_be_solved_for() -> None:
     assert "many candidates" in found.why
 
 
+def test_closed_answers_are_chosen_among_too() -> None:
+    """Four of 5000 answers hold everything; the mean over hash functions would miss by far more."""
+    mechanism = mm.PermutedRR(k=5000, epsilon=3.0, width=21, cohorts=60)
+    people = np.zeros(5000, np.int64)
+    people[:4] = 40_000, 30_000, 20_000, 10_000
+    counts = mechanism.simulate(people, np.random.default_rng(3))
+    found = mm.estimate(counts)
+    assert found.method == "selection"
+    assert found.shares.shape == (5000,)
+    assert found.shares.sum() == pytest.approx(1.0)
+    truth = people / people.sum()
+    assert np.abs(found.shares - truth).sum() < 0.03
+    averaged = mm.estimators.shrinkage(counts)
+    assert np.abs(averaged.shares - truth).sum() > 0.1
+    assert np.flatnonzero(found.detected(0.01).present).tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"cannot be told from those that share places.*selection"):
+        averaged.detected()
+
+
+def test_a_common_string_that_is_missing_is_told() -> None:
+    orr = mm.ORR(epsilon=4.0, width=32, cohorts=32)
+    full = orr.over(["tea", "coffee", "qahwa"], complete=True)
+    counts = full.simulate([50_000, 30_000, 20_000], np.random.default_rng(2))
+    missing = mm.estimate(mm.Counts(orr.over(["tea", "coffee"]), counts.n, counts.cells))
+    assert any("fit the candidates badly" in note for note in missing.notes)
+    assert mm.estimate(counts).notes == ()
+    both = missing.interval(0.95)
+    assert (both[:, 0] <= [0.5, 0.3, 0.2]).all()
+    assert (both[:, 1] >= [0.5, 0.3, 0.2]).all()
+
+
+def test_strings_are_not_alike_in_all_cohorts_by_chance() -> None:
+    """The keys take turns: of these strings twelve pairs would be alike with a single key."""
+    texts = [f"string {i}" for i in range(300_000)]
+    layout = mm.ORR(epsilon=1.0, width=64, cohorts=24).layout_of(texts)
+    assert layout.alike() == []
+
+
 def test_bad_input_is_refused() -> None:
     counts = mm.KRR(k=4, epsilon=1.0).simulate([1, 2, 3, 4], np.random.default_rng(1))
     with pytest.raises(ValueError, match=r"in cohorts, not for KRR.*: use shrinkage\(counts\)"):

@@ -73,6 +73,10 @@ class Layout(ABC):
 
         Places are given random whole numbers; answers with equal sums, twice, are alike.
         """
+        return self._alike
+
+    @cached_property
+    def _alike(self) -> list[Integers]:
         rng = np.random.default_rng(0)
         sums = [
             self.totals(rng.integers(0, 2**36, (self.rows, self.width)).astype(np.float64))
