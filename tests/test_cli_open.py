@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,16 @@ def test_a_complete_list_has_no_others(desk: Path) -> None:
     assert "Found: 3 of 3 candidates are there" in text
     with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
     assert with_others["labels"][-1] == "(other)"
+
+
+def test_without_scipy_shares_are_told_all_the_same(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted("simulate")
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    text = good("estimate counts.json --candidates candidates.txt")
+    assert "https://example.org" in text
+    assert "is not said: tests of hypotheses need SciPy: install it with pip" in text
 
 
 def test_labels_of_an_open_question_are_refused() -> None:

@@ -106,7 +106,10 @@ def _with_candidates(
 
 def _found(estimate: Estimate) -> str:
     """Say how many candidates are surely there."""
-    present = estimate.detected(0.05).present
+    try:
+        present = estimate.detected(0.05).present
+    except ImportError as error:
+        return f"Which candidates are surely there is not said: {error}."
     if estimate.labels[-1] == OTHER:
         present = present[:-1]
     return (
