@@ -162,6 +162,8 @@ def test_closed_answers_are_chosen_among_too() -> None:
     assert found.shares.sum() == pytest.approx(1.0)
     truth = people / people.sum()
     assert np.abs(found.shares - truth).sum() < 0.03
+    by_lasso = selection(counts, by="lasso")
+    assert np.abs(by_lasso.shares - truth).sum() < 0.03
     averaged = mm.estimators.shrinkage(counts)
     assert np.abs(averaged.shares - truth).sum() > 0.1
     assert np.flatnonzero(found.detected(0.01).present).tolist() == [0, 1, 2, 3]

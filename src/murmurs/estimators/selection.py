@@ -236,9 +236,9 @@ def _inflation(channel: Tables, masses: Floats, n: int) -> float:
 
 def _lasso(channel: Tables, masses: Floats, n: int, enter: float, most: int) -> Booleans:
     """Return the candidates with a positive coefficient in a Lasso, the largest ones."""
-    empty = np.zeros(channel.k)
-    empty[-1] = 1.0
-    full = channel.solver(empty)
+    k = channel.layout.k
+    nobody = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
+    full = channel.choose(np.arange(k), nobody, 1.0).solver(nobody)
     own = full.own_weights
     # A coefficient is zero unless its evidence exceeds what chance gives the largest of all.
     coefficients = lasso(full, masses - full.filled, enter * np.sqrt(own / n))
