@@ -158,9 +158,10 @@ class Keyed(Layout):
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
         """Hash each answer into one row."""
-        number = rows * self.hashes + np.arange(self.hashes)[:, None]
-        seeds = ((self.salt + number) % 2**32).astype(np.uint32)
-        keys = self.keys[number % len(self.keys), answers]
+        number = (rows * self.hashes)[None, :] + np.arange(self.hashes)[:, None]
+        seeds = number.astype(np.uint32) + np.uint32(self.salt)
+        one = len(self.keys) == 1
+        keys = self.keys[0, answers] if one else self.keys[number % len(self.keys), answers]
         return first_ones(buckets(keys, seeds, self.width).astype(np.int64), self.width)
 
     def row(self, row: int) -> NDArray[np.int64]:
