@@ -250,7 +250,7 @@ def missed(rows: list[dict[str, Any]]) -> str:
     """Return which bars these cells miss, in words."""
     figures = summary(rows)
     short = [
-        f"{name} is {figures[name]:.3f}, the bar {bar}"
+        f"{name} is {figures[name]:.4g}, the bar {bar}"
         for name, bar in BARS.items()
         if (figures[name] < bar if name == "within 1.05" else figures[name] > bar)
     ]

@@ -11,11 +11,13 @@ The cells of one stratum are taken as draws from one unknown law G of shares, wh
    approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
    estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
 3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
-   gives (prior weight 0.3), laws with most answers absent (0.5, less with few answers), and for the
-   rest the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and log-normal laws. Steps
-   of log a, from "one answer takes all" to a = 1 or to where the spread drowns in the noise, weigh
-   by the root of what part of spread and noise the spread is: a compromise between laws that would
-   show, where signal is to be expected, and all laws alike, where nothing can be seen.
+   gives (prior weight 0.3 with few answers, up to 0.93 with very many, of which some always stand
+   out by chance), laws with most answers absent (five sevenths of the rest, less with few answers),
+   and for what is left the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and
+   log-normal laws. Steps of log a, from "one answer takes all" to a = 1 or to where the spread
+   drowns in the noise, weigh by the root of what part of spread and noise the spread is: a
+   compromise between laws that would show, where signal is to be expected, and all laws alike,
+   where nothing can be seen.
 4. G by EM, with pseudo-observations from the base law, 300 and one for each cell up to 5000. With
    few cells G is close to the base law; with very many it tends to the nonparametric maximum
    likelihood (Kiefer and Wolfowitz 1956).
@@ -39,7 +41,8 @@ REACH = 5.5
 FINER = 3
 PSEUDO, MOST_PSEUDO = 300.0, 5000
 ROUNDS = 60
-UNIFORM, SPARSE, FEW = 0.3, 0.5, 10
+UNIFORM, MORE, SEVERAL = 0.3, 0.63, 80
+SPARSE, FEW = 5 / 7, 10
 SQUARES = 10.0
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 BIN = 0.1
@@ -329,10 +332,12 @@ def _plausible_laws(
     # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
     all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
     sparse = sparse_masses(mean, left, right)
-    absent = SPARSE / (1 + FEW * mean)
+    # The more cells there are, the more of them stand out by chance, however equal the shares.
+    uniform = UNIFORM + MORE / (1 + SEVERAL * mean)
+    absent = (1 - uniform) * SPARSE / (1 + FEW * mean)
     prior = [
-        np.array([UNIFORM]),
-        (1 - UNIFORM - absent) * smooth / smooth.sum(),
+        np.array([uniform]),
+        (1 - uniform - absent) * smooth / smooth.sum(),
         np.full(len(sparse), absent / len(sparse)),
     ]
     masses = [
