@@ -21,8 +21,8 @@ import pytest
 import scipy.stats
 
 import murmurs as mm
-from murmurs.channels.sketch import BitSketch, Tables
 from murmurs.channels.symmetric import Symmetric
+from murmurs.channels.tables import BitSketch, Tables
 from murmurs.checks import Floats
 from murmurs.comparison import Target
 from murmurs.counts import Counts

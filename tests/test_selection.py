@@ -11,7 +11,7 @@ import scipy.optimize
 import scipy.stats
 
 import murmurs as mm
-from murmurs.channels.sketch import Tables
+from murmurs.channels.tables import Tables
 from murmurs.checks import Floats, Integers
 from murmurs.estimation import Estimate
 from murmurs.estimators import selection

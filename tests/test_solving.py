@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 
 import murmurs as mm
-from murmurs.channels.sketch import BitSketch, Tables
+from murmurs.channels.tables import BitSketch, Tables
 from murmurs.checks import Floats
 from murmurs.estimators import unbiased
 from murmurs.mechanism import Mechanism

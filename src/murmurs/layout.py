@@ -31,10 +31,14 @@ _BLOCK = 2**22
 class Layout(ABC):
     """``k`` answers in ``rows`` rows of ``width`` places, up to ``hashes`` of them in each row."""
 
-    k: int
     rows: int
     width: int
     hashes: int
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """How many answers there are."""
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Places]]:
@@ -99,7 +103,7 @@ class Listed(Layout):
     hashes: int = 1
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         """How many answers have places."""
         return int(self.places.shape[1])
 
@@ -134,7 +138,7 @@ class Keyed(Layout):
     hashes: int = 1
 
     @property
-    def k(self) -> int:  # type: ignore[override]
+    def k(self) -> int:
         """How many answers have keys."""
         return int(self.keys.shape[1])
 

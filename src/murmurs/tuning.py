@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.channels.sketch import Tables
 from murmurs.channels.solving import MOST_SOLVED, WELL_POSED
+from murmurs.channels.tables import Tables
 from murmurs.checks import Floats, real, whole
 from murmurs.layout import Keyed
 from murmurs.mechanisms.cohorts import (

@@ -93,6 +93,12 @@ class Solver:
             return None
         return np.asarray(np.linalg.inv(scaled) / scale)
 
+    @property
+    def solution(self) -> Floats:
+        """The inverse, of equations that can be solved."""
+        assert self.inverse is not None
+        return self.inverse
+
     def against(self, table: Floats) -> Floats:
         """Return X' W table."""
         weighted = self.weights * table
@@ -111,8 +117,7 @@ class Solver:
 
     def solve(self, masses: Floats) -> Floats:
         """Return the shares of estimated masses."""
-        assert self.inverse is not None
-        return np.asarray(self.inverse @ self.against(masses - self.filled))
+        return np.asarray(self.solution @ self.against(masses - self.filled))
 
     def variances(self, shares: Floats, n: float, hit: float, miss: float) -> Floats:
         """Return the variance of each solved share, and of their sum, for n people of a population.
@@ -120,9 +125,7 @@ class Solver:
         With Q the covariance of the estimated masses it is the diagonal of B X' W Q W X B, where
         B is the inverse of X' W X. It holds at the shares that the weights were made for.
         """
-        inverse = self.inverse
-        assert inverse is not None
-        inverse = np.vstack([inverse, inverse.sum(axis=0)])
+        inverse = np.vstack([self.solution, self.solution.sum(axis=0)])
         if self.layout.hashes > 1:
             return self._variances_of_filters(inverse, shares, n, hit, miss)
         if self.exclusive:  # W Q W is W less what the sum of a row's counts being given takes away
@@ -184,8 +187,7 @@ class Solver:
 
         By two hundred strings with random hashes.
         """
-        inverse, layout = self.inverse, self.layout
-        assert inverse is not None
+        inverse, layout = self.solution, self.layout
         if layout.k == 0:
             return 0.0
         rng = np.random.default_rng(seed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from murmurs.channels.sketch import Sketch, Tables
+from murmurs.channels.sketch import Sketch
+from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from murmurs.channels.sketch import Tables
 from murmurs.channels.solving import MOST_SOLVED, Solver
+from murmurs.channels.tables import Tables
 from murmurs.checks import Booleans, Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate

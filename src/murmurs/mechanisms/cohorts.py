@@ -21,7 +21,7 @@ import numpy as np
 
 from murmurs import kernels, strings
 from murmurs.bulk import Bulk
-from murmurs.channels.sketch import BitSketch, CategorySketch, Tables
+from murmurs.channels.tables import BitSketch, CategorySketch, Tables
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE
 from murmurs.layout import Keyed, Layout, first_ones, permuted

@@ -11,7 +11,8 @@ import numpy as np
 
 from murmurs import kernels, walsh
 from murmurs.bulk import Bulk
-from murmurs.channels.sketch import BitSketch, SignSketch
+from murmurs.channels.sketch import SignSketch
+from murmurs.channels.tables import BitSketch
 from murmurs.checks import Integers, whole
 from murmurs.hashing import bucket
 from murmurs.layout import Keyed
