@@ -19,16 +19,9 @@ from murmurs.channels.solving import MOST_SOLVED, WELL_POSED
 from murmurs.channels.tables import Tables
 from murmurs.checks import Floats, real, whole
 from murmurs.layout import Keyed
-from murmurs.mechanisms.cohorts import (
-    MOST_HASHES,
-    MOST_PERMUTED,
-    ORR,
-    Cohorts,
-    ORappor,
-    PermutedRappor,
-    PermutedRR,
-    Tabled,
-)
+from murmurs.mechanisms.cohorts import MOST_PERMUTED, Cohorts, Tabled
+from murmurs.mechanisms.orappor import MOST_HASHES, ORappor, PermutedRappor
+from murmurs.mechanisms.orr import ORR, PermutedRR
 from murmurs.privacy import check_epsilon
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (ORR, ORappor, PermutedRR, PermutedRappor)}
@@ -463,7 +456,7 @@ class _Question:
     def _inflation(self, width: int, rows: int, hashes: int) -> float:
         """Return by how much other answers raise the variance, each having to be solved for.
 
-        Keyed: columns of independent rows, for which Marchenko and Pastur give 1 / (1 - y) with y
+        Hashed: columns of independent rows, for which Marchenko and Pastur give 1 / (1 - y) with y
         unknowns for each equation. Permuted: a sum of ``rows`` projections on a part of all
         dimensions, which are free of each other; with part 1 nothing is lost.
         """

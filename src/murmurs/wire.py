@@ -175,6 +175,21 @@ class Bits(Shape[bytes]):
         """The number of bits."""
         return float(self.count)
 
+    def of(self, flags: Iterable[bool]) -> bytes:
+        r"""Return bits as a report, the first one at bit 0 of byte 0.
+
+        >>> Bits(10).of([True, False, True] + [False] * 6 + [True])
+        b'\x05\x02'
+        """
+        out = bytearray(self.columns)
+        for j, flag in enumerate(flags):
+            out[j >> 3] |= flag << (j & 7)
+        return bytes(out)
+
+    def flags(self, report: bytes) -> list[bool]:
+        """Return the bits of a report; `of` turned round."""
+        return [report[j >> 3] >> (j & 7) & 1 == 1 for j in range(self.count)]
+
     def pack(self, report: bytes) -> bytes:
         """Return the packed bytes themselves, checked."""
         if not isinstance(report, bytes):

@@ -6,12 +6,14 @@ import dataclasses
 from typing import Any
 
 from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.cohorts import ORR, ORappor, Over, PermutedRappor, PermutedRR
+from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.hadamard import Hadamard
 from murmurs.mechanisms.krr import KRR, Warner
 from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.longitudinal_unary import LOSUE
+from murmurs.mechanisms.orappor import ORappor, PermutedRappor
+from murmurs.mechanisms.orr import ORR, PermutedRR
 from murmurs.mechanisms.projective import ProjectiveGeometry
 from murmurs.mechanisms.rappor import Mapped, Rappor
 from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch

@@ -1,48 +1,37 @@
-"""Keyed answers in cohorts: O-RR and O-RAPPOR, for strings nobody listed and for closed lists.
+"""Hashed answers in cohorts, for strings nobody listed and for closed lists.
 
 Each person is in one of a number of cohorts, by chance. A cohort has hash functions of its own that
 turn an answer into one or a few of ``width`` places; what is sent is the cohort and the randomised
 places. Answers that share places in one cohort are apart in others, so that many more answers than
-places can be told apart. Kairouz, Bonawitz and Ramage (2016), section 5.
+places can be told apart. Kairouz, Bonawitz and Ramage (2016), section 5. The members are in
+`murmurs.mechanisms.orr`, `murmurs.mechanisms.orappor` and `murmurs.mechanisms.rappor`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from murmurs import kernels, strings
+from murmurs import strings
 from murmurs.bulk import Bulk
-from murmurs.channels.tables import BitSketch, CategorySketch, Tables
+from murmurs.channels.tables import Tables
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE
 from murmurs.layout import Keyed, Layout, first_ones, permuted
-from murmurs.mechanism import Mechanism, OpenMechanism, settle_flip
-from murmurs.privacy import (
-    SCALE,
-    check_epsilon,
-    check_promise,
-    flip_numerator,
-    flip_ratio,
-    truth_numerator,
-    truth_ratio,
-)
+from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.randomness import Randomness
 from murmurs.sampling import spread
-from murmurs.wire import Category, Report, Reports, Row, RowOfBits
+from murmurs.wire import Report, Reports
 
 OTHER = "(other)"
 """The label of all strings that are not among the candidates."""
 
-MOST_HASHES = 16
 MOST_PERMUTED = 2**27
 _KEPT = 2**22
 
@@ -53,7 +42,6 @@ class Cohorts(OpenMechanism[Report]):
     width: int
     cohorts: int
     salt: int
-
     hashes: int
 
     @abstractmethod
@@ -268,206 +256,6 @@ class Over(Tabled[Report]):
         return f"{self.mechanism!r}.over({only}{len(self.candidates)} candidates)"
 
 
-@dataclass(frozen=True)
-class ORR(Cohorts[int]):
-    """O-RR: k-ary randomised response of a hashed string, in cohorts with a hash function each.
-
-    Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
-    epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.tuning.tune` finds both.
-
-    Law: the cohort c is uniform; the string's place in it is y = XXH32(key, salt + c) * width
-    >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
-    t = truth / 2**53 the report is y, otherwise any of the places: e^epsilon >= 1 + width t /
-    (1 - t). The report is the number c * width + place. Kairouz, Bonawitz and Ramage (2016), eqs.
-    15 to 18.
-
-    >>> from murmurs import Secure
-    >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
-    >>> rr.encode("https://example.org", Secure()) in range(512)
-    True
-    """
-
-    epsilon: float
-    width: int
-    cohorts: int
-    salt: int = 0
-    truth: int = field(default=0, repr=False)
-
-    hashes = 1
-
-    def __post_init__(self) -> None:
-        self._set(epsilon=check_epsilon(self.epsilon))
-        self._settle_table()
-        derived = self.truth or truth_numerator(self.epsilon, Fraction(self.width))
-        self._set(truth=whole(derived, "truth", 1, SCALE - 1))
-        check_promise(self.ratio, self.epsilon, self)
-
-    @property
-    def truth_probability(self) -> Fraction:
-        """The chance of telling the true place, exactly."""
-        return Fraction(self.truth, SCALE)
-
-    @property
-    def ratio(self) -> Fraction:
-        """That of `KRR` with as many answers as places."""
-        return truth_ratio(self.truth, Fraction(self.width))
-
-    @property
-    def shape(self) -> Category:
-        """A report is a cohort and a place, in one number."""
-        return Category(self.cohorts * self.width)
-
-    def table(self, layout: Layout, is_open: bool) -> CategorySketch:
-        """Cell (c, b) counts the reports of place b in cohort c."""
-        lie = (1 - self.truth_probability) / self.width
-        return CategorySketch(layout, is_open, self.truth_probability + lie, lie)
-
-    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> int:
-        own = places[0] if random.chance(self.truth) else random.below(self.width)
-        return cohort * self.width + own
-
-    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        out = random.below(self.width, len(cohorts)).astype(np.int64)
-        np.copyto(out, places[0], where=random.chance(self.truth, len(cohorts)))
-        return cohorts * self.width + out
-
-    def _tally(self, reports: Reports) -> Integers:
-        return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
-
-    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
-        honest = rng.binomial(held, float(self.truth_probability))
-        return honest + spread(people - honest.sum(), self.width, rng)
-
-
-class Blooming(Cohorts[Row]):
-    """What mechanisms with a Bloom filter for each cohort share: its bits are randomised singly."""
-
-    @property
-    @abstractmethod
-    def one(self) -> Fraction:
-        """Chance that a bit of the answer is set."""
-
-    @property
-    @abstractmethod
-    def zero(self) -> Fraction:
-        """Chance that any other bit is set."""
-
-    @property
-    def shape(self) -> RowOfBits:
-        """A report is a cohort and its bits."""
-        return RowOfBits(self.cohorts, self.width)
-
-    def table(self, layout: Layout, is_open: bool) -> BitSketch:
-        """Cell (c, 0) counts the reports of cohort c, cell (c, 1 + b) those with bit b set."""
-        return BitSketch(layout, is_open, self.one, self.zero)
-
-    def _packed(self, cohort: int, bits: Sequence[bool]) -> Row:
-        out = bytearray(-(-self.width // 8))
-        for b, bit in enumerate(bits):
-            out[b >> 3] |= bit << (b & 7)
-        return Row(cohort, bytes(out))
-
-    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        """Draw all bits as false ones, then those of the answers anew."""
-        n, size = len(cohorts), -(-self.width // 8)
-        bits = random.packed(self.zero.numerator, n * size, self.zero.denominator)
-        for at in places:
-            own = random.chance(self.one.numerator, n, self.one.denominator)
-            here = np.flatnonzero(at < self.width)
-            byte, place = here * size + (at[here] >> 3), (at[here] & 7).astype(np.uint8)
-            bits[byte] = bits[byte] & ~(np.uint8(1) << place) | own[here].view(np.uint8) << place
-        return self._rows(cohorts, bits)
-
-    def _rows(self, cohorts: Integers, bits: np.ndarray[Any, np.dtype[np.uint8]]) -> Reports:
-        out = self.shape.empty(len(cohorts))
-        out["row"] = cohorts
-        out["bits"] = bits.reshape(len(cohorts), -1)
-        if self.width % 8:
-            out["bits"][:, -1] &= (1 << self.width % 8) - 1
-        return out
-
-    def _tally(self, reports: Reports) -> Integers:
-        load, order = kernels.load(), np.argsort(reports["row"], kind="stable")
-        sorted_bits = np.ascontiguousarray(reports["bits"])[order]
-        cells = np.zeros((self.cohorts, 1 + self.width), np.int64)
-        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["row"]), self.cohorts)
-        ends = np.cumsum(cells[:, 0])
-        for row in np.flatnonzero(cells[:, 0]):
-            part = sorted_bits[ends[row] - cells[row, 0] : ends[row]]
-            cells[row, 1:] = load.bit_totals(part, self.width)
-        return cells
-
-    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
-        true = rng.binomial(held, float(self.one))
-        return np.append(people, true + rng.binomial(people - held, float(self.zero)))
-
-
-@dataclass(frozen=True)
-class ORappor(Blooming):
-    """O-RAPPOR: a Bloom filter of a hashed string, in cohorts, every bit randomised.
-
-    Use it to compare with the literature or where reports must be bits; `ORR` sends less and is at
-    least as precise.
-
-    Law: the cohort c is uniform; hash i of the string, number j = c * hashes + i, is
-    XXH32(key, salt + j) * width >> 32, the key being number j mod 4 of the four in its SHA-256. The
-    bits at these places are one, and each bit is turned round with probability
-    flip / 2**53. Two strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
-    ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave the
-    number of hashes out; with it, one hash is best.)
-
-    >>> ORappor(epsilon=2.0, width=16, cohorts=64, hashes=2).epsilon_realised <= 2.0
-    True
-    """
-
-    epsilon: float
-    width: int
-    cohorts: int
-    hashes: int = 1
-    salt: int = 0
-    flip: int = field(default=0, repr=False)
-
-    def __post_init__(self) -> None:
-        self._set(epsilon=check_epsilon(self.epsilon))
-        self._settle_table()
-        self._set(hashes=whole(self.hashes, "hashes", 1, min(MOST_HASHES, self.width)))
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon, self.differing)))
-        check_promise(self.ratio, self.epsilon, self)
-
-    @property
-    def one(self) -> Fraction:
-        """1 - flip."""
-        return 1 - self.zero
-
-    @property
-    def zero(self) -> Fraction:
-        """The chance of a flip."""
-        return Fraction(self.flip, SCALE)
-
-    @property
-    def ratio(self) -> Fraction:
-        """All differing bits kept against all of them flipped."""
-        return flip_ratio(self.flip) ** self.differing
-
-    @property
-    def differing(self) -> int:
-        """Two strings differ in twice as many bits as hashes, if there are so many."""
-        return min(2 * self.hashes, self.width)
-
-    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
-        bits = [(b in places) != random.chance(self.flip) for b in range(self.width)]
-        return self._packed(cohort, bits)
-
-    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        n, size = len(cohorts), -(-self.width // 8)
-        bits = random.packed(self.flip, n * size)
-        for at in places:
-            here = np.flatnonzero(at < self.width)
-            byte, place = here * size + (at[here] >> 3), (at[here] & 7).astype(np.uint8)
-            bits[byte] ^= np.uint8(1) << place
-        return self._rows(cohorts, bits)
-
-
 class Permuted(Tabled[Report]):
     """What closed mechanisms with cohorts share: answers are permuted, then taken modulo width."""
 
@@ -476,7 +264,10 @@ class Permuted(Tabled[Report]):
     salt: int
 
     def _settle_permuted(self, widest: int) -> None:
-        """Check, and choose what is left open: places as wide as is best, and enough cohorts."""
+        """Check, and choose what is left open: places as wide as is best, and enough cohorts.
+
+        The chances are settled by the mechanism that randomises places.
+        """
         self._settle()
         best = widest if 1.5 * widest < self.k else self.k
         width = whole(_or_else(self.width, min(best, 2**16)), "width", 2, self.k)
@@ -489,89 +280,20 @@ class Permuted(Tabled[Report]):
                 "all answers are kept; take fewer cohorts"
             )
 
+        self._set(
+            **{
+                name: getattr(self.table, name)
+                for name in ("epsilon", "salt", "truth", "flip")
+                if hasattr(self, name)
+            }
+        )
+
     @cached_property
     def layout(self) -> Layout:
         """A permutation of the answers for each cohort."""
         return permuted(self.k, self.cohorts, self.width, self.salt)
 
 
-@dataclass(frozen=True)
-class PermutedRR(Permuted[int]):
-    """O-RR for a closed alphabet: in each cohort answers are permuted and taken modulo width.
-
-    Use it for a listed alphabet that is large for epsilon, when a report must be one number. With
-    one cohort and width = k it is `KRR` with its answers in another order.
-
-    Left open, the width is e^epsilon + 1, or k if that is not far, and cohorts are as many as tell
-    all answers apart, up to 2**22 / k of them.
-
-    Law: as `ORR`, but the place of an answer in cohort c is its rank modulo width, ranks being in
-    the order of XXH32(answer, salt + c). Kairouz, Bonawitz and Ramage (2016), section 5.4.
-
-    >>> from murmurs import Secure
-    >>> PermutedRR(k=100, epsilon=2.0, width=8, cohorts=16).encode(99, Secure()) in range(128)
-    True
-    """
-
-    k: int
-    epsilon: float
-    width: int = 0
-    cohorts: int = 0
-    salt: int = 0
-    truth: int = field(default=0, repr=False)
-
-    def __post_init__(self) -> None:
-        best = round(math.exp(min(check_epsilon(self.epsilon), 20.0))) + 1
-        self._settle_permuted(best)
-        self._set(**_shared(self.table, self))
-
-    @cached_property
-    def table(self) -> ORR:
-        """The same of strings."""
-        return ORR(self.epsilon, self.width, self.cohorts, self.salt, self.truth)
-
-
-@dataclass(frozen=True)
-class PermutedRappor(Permuted[Row]):
-    """O-RAPPOR for a closed alphabet: in each cohort answers are permuted and taken modulo width.
-
-    Use it to compare with the literature; `PermutedRR` sends less. With one cohort and width = k it
-    is `SUE` with its answers in another order.
-
-    Law: as `ORappor` with one hash, but the place of an answer in cohort c is its rank modulo
-    width, ranks being in the order of XXH32(answer, salt + c).
-
-    >>> PermutedRappor(k=100, epsilon=2.0, width=8, cohorts=16).shape.size
-    2
-    """
-
-    k: int
-    epsilon: float
-    width: int = 0
-    cohorts: int = 0
-    salt: int = 0
-    flip: int = field(default=0, repr=False)
-
-    def __post_init__(self) -> None:
-        self._settle_permuted(128)
-        self._set(**_shared(self.table, self))
-
-    @cached_property
-    def table(self) -> ORappor:
-        """The same of strings."""
-        return ORappor(self.epsilon, self.width, self.cohorts, 1, self.salt, self.flip)
-
-
 def _or_else(given: int, chosen: int) -> int:
     """Return what was given, or what was chosen if that is a plain 0."""
     return chosen if type(given) is int and given == 0 else given
-
-
-def _shared(table: Cohorts[Any], mechanism: Mechanism[Any]) -> dict[str, Any]:
-    """Return the settled values of the fields that both have."""
-    names = {f.name for f in dataclasses.fields(mechanism)}  # type: ignore[arg-type]
-    return {
-        f.name: getattr(table, f.name)
-        for f in dataclasses.fields(table)  # type: ignore[arg-type]
-        if f.name in names
-    }

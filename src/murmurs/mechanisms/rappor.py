@@ -16,10 +16,11 @@ from murmurs.checks import Integers, whole
 from murmurs.hashing import buckets
 from murmurs.layout import Layout, Listed, Places, first_ones
 from murmurs.longitudinal import Derive
-from murmurs.mechanisms.cohorts import MOST_HASHES, Blooming, Over
+from murmurs.mechanisms.cohorts import Over
+from murmurs.mechanisms.orappor import MOST_HASHES, Blooming
 from murmurs.mechanisms.unary import Responses
 from murmurs.randomness import Randomness
-from murmurs.wire import Row
+from murmurs.wire import Bits, Row
 
 OWN = "murmurs"
 """The scheme of `murmurs.layout.Keyed`; strings are taken in their normal form."""
@@ -148,8 +149,8 @@ class Rappor(Responses[Row], Blooming):
 
     def _instant(self, permanent: Row, random: Randomness) -> Row:
         """Return a report made from a permanent response."""
-        lasting = [permanent.bits[b >> 3] >> (b & 7) & 1 == 1 for b in range(self.width)]
-        return self._packed(permanent.row, [self._bit(bit, random) for bit in lasting])
+        lasting = Bits(self.width).flags(permanent.bits)
+        return self._packed(permanent.row, (self._bit(bit, random) for bit in lasting))
 
     def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
         return self._instant(self._lasting(cohort, places, lambda *_: random), random)

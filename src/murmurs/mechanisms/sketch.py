@@ -17,7 +17,8 @@ from murmurs.checks import Integers, whole
 from murmurs.hashing import bucket
 from murmurs.layout import Keyed
 from murmurs.mechanism import Mechanism, settle_flip
-from murmurs.mechanisms.cohorts import ORappor, Tabled
+from murmurs.mechanisms.cohorts import Tabled
+from murmurs.mechanisms.orappor import ORappor
 from murmurs.privacy import SCALE, check_promise, flip_numerator, flip_ratio
 from murmurs.randomness import Randomness
 from murmurs.wire import Category, Reports, Row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -58,13 +57,7 @@ class Unary(Mechanism[bytes]):
 
     def _report(self, answer: int, random: Randomness) -> bytes:
         """Return the bits, drawn from the first to the last."""
-        return self._packed(self._bit(j == answer, random) for j in range(self.k))
-
-    def _packed(self, bits: Iterable[bool]) -> bytes:
-        out = bytearray(self.shape.size)
-        for j, bit in enumerate(bits):
-            out[j >> 3] |= bit << (j & 7)
-        return bytes(out)
+        return self.shape.of(self._bit(j == answer, random) for j in range(self.k))
 
     def _encode(self, answers: Integers, random: Bulk) -> Reports:
         n, size = len(answers), self.shape.size
@@ -252,11 +245,10 @@ class LongitudinalUnary(Longitudinal[bytes], Unary):
 
     def _permanent(self, answer: int, derive: Derive) -> bytes:
         random = derive("bits", answer)
-        return self._packed(self._permanent_bit(j == answer, random) for j in range(self.k))
+        return self.shape.of(self._permanent_bit(j == answer, random) for j in range(self.k))
 
     def _instant(self, permanent: bytes, random: Randomness) -> bytes:
-        lasting = (permanent[j >> 3] >> (j & 7) & 1 == 1 for j in range(self.k))
-        return self._packed(self._bit(bit, random) for bit in lasting)
+        return self.shape.of(self._bit(bit, random) for bit in self.shape.flags(permanent))
 
 
 @dataclass(frozen=True)

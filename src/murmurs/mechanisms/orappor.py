@@ -1,0 +1,181 @@
+"""O-RAPPOR: Bloom filters of hashed answers, open and closed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from murmurs import kernels
+from murmurs.bulk import Bulk
+from murmurs.channels.tables import BitSketch
+from murmurs.checks import Integers, whole
+from murmurs.layout import Layout
+from murmurs.mechanism import settle_flip
+from murmurs.mechanisms.cohorts import Cohorts, Permuted
+from murmurs.privacy import SCALE, check_epsilon, check_promise, flip_numerator, flip_ratio
+from murmurs.randomness import Randomness
+from murmurs.wire import Bits, Reports, Row, RowOfBits
+
+MOST_HASHES = 16
+
+
+class Blooming(Cohorts[Row]):
+    """What mechanisms with a Bloom filter for each cohort share: its bits are randomised singly."""
+
+    @property
+    @abstractmethod
+    def one(self) -> Fraction:
+        """Chance that a bit of the answer is set."""
+
+    @property
+    @abstractmethod
+    def zero(self) -> Fraction:
+        """Chance that any other bit is set."""
+
+    @property
+    def shape(self) -> RowOfBits:
+        """A report is a cohort and its bits."""
+        return RowOfBits(self.cohorts, self.width)
+
+    def table(self, layout: Layout, is_open: bool) -> BitSketch:
+        """Cell (c, 0) counts the reports of cohort c, cell (c, 1 + b) those with bit b set."""
+        return BitSketch(layout, is_open, self.one, self.zero)
+
+    def _packed(self, cohort: int, bits: Iterable[bool]) -> Row:
+        return Row(cohort, Bits(self.width).of(bits))
+
+    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
+        """Draw all bits as false ones, then those of the answers anew."""
+        n, size = len(cohorts), -(-self.width // 8)
+        bits = random.packed(self.zero.numerator, n * size, self.zero.denominator)
+        for at in places:
+            own = random.chance(self.one.numerator, n, self.one.denominator)
+            here = np.flatnonzero(at < self.width)
+            byte, place = here * size + (at[here] >> 3), (at[here] & 7).astype(np.uint8)
+            bits[byte] = bits[byte] & ~(np.uint8(1) << place) | own[here].view(np.uint8) << place
+        return self._rows(cohorts, bits)
+
+    def _rows(self, cohorts: Integers, bits: np.ndarray[Any, np.dtype[np.uint8]]) -> Reports:
+        out = self.shape.empty(len(cohorts))
+        out["row"] = cohorts
+        out["bits"] = bits.reshape(len(cohorts), -1)
+        if self.width % 8:
+            out["bits"][:, -1] &= (1 << self.width % 8) - 1
+        return out
+
+    def _tally(self, reports: Reports) -> Integers:
+        load, order = kernels.load(), np.argsort(reports["row"], kind="stable")
+        sorted_bits = np.ascontiguousarray(reports["bits"])[order]
+        cells = np.zeros((self.cohorts, 1 + self.width), np.int64)
+        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["row"]), self.cohorts)
+        ends = np.cumsum(cells[:, 0])
+        for row in np.flatnonzero(cells[:, 0]):
+            part = sorted_bits[ends[row] - cells[row, 0] : ends[row]]
+            cells[row, 1:] = load.bit_totals(part, self.width)
+        return cells
+
+    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
+        true = rng.binomial(held, float(self.one))
+        return np.append(people, true + rng.binomial(people - held, float(self.zero)))
+
+
+@dataclass(frozen=True)
+class ORappor(Blooming):
+    """O-RAPPOR: a Bloom filter of a hashed string, in cohorts, every bit randomised.
+
+    Use it to compare with the literature or where reports must be bits; `ORR` sends less and is at
+    least as precise.
+
+    Law: the cohort c is uniform; hash i of the string, number j = c * hashes + i, is
+    XXH32(key, salt + j) * width >> 32, the key being number j mod 4 of the four in its SHA-256. The
+    bits at these places are one, and each bit is turned round with probability
+    flip / 2**53. Two strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
+    ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave the
+    number of hashes out; with it, one hash is best.)
+
+    >>> ORappor(epsilon=2.0, width=16, cohorts=64, hashes=2).epsilon_realised <= 2.0
+    True
+    """
+
+    epsilon: float
+    width: int
+    cohorts: int
+    hashes: int = 1
+    salt: int = 0
+    flip: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=check_epsilon(self.epsilon))
+        self._settle_table()
+        self._set(hashes=whole(self.hashes, "hashes", 1, min(MOST_HASHES, self.width)))
+        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon, self.differing)))
+        check_promise(self.ratio, self.epsilon, self)
+
+    @property
+    def one(self) -> Fraction:
+        """1 - flip."""
+        return 1 - self.zero
+
+    @property
+    def zero(self) -> Fraction:
+        """The chance of a flip."""
+        return Fraction(self.flip, SCALE)
+
+    @property
+    def ratio(self) -> Fraction:
+        """All differing bits kept against all of them flipped."""
+        return flip_ratio(self.flip) ** self.differing
+
+    @property
+    def differing(self) -> int:
+        """Two strings differ in twice as many bits as hashes, if there are so many."""
+        return min(2 * self.hashes, self.width)
+
+    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+        bits = [(b in places) != random.chance(self.flip) for b in range(self.width)]
+        return self._packed(cohort, bits)
+
+    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
+        n, size = len(cohorts), -(-self.width // 8)
+        bits = random.packed(self.flip, n * size)
+        for at in places:
+            here = np.flatnonzero(at < self.width)
+            byte, place = here * size + (at[here] >> 3), (at[here] & 7).astype(np.uint8)
+            bits[byte] ^= np.uint8(1) << place
+        return self._rows(cohorts, bits)
+
+
+@dataclass(frozen=True)
+class PermutedRappor(Permuted[Row]):
+    """O-RAPPOR for a closed alphabet: in each cohort answers are permuted and taken modulo width.
+
+    Use it to compare with the literature; `PermutedRR` sends less. With one cohort and width = k it
+    is `SUE` with its answers in another order.
+
+    Law: as `ORappor` with one hash, but the place of an answer in cohort c is its rank modulo
+    width, ranks being in the order of XXH32(answer, salt + c).
+
+    >>> PermutedRappor(k=100, epsilon=2.0, width=8, cohorts=16).shape.size
+    2
+    """
+
+    k: int
+    epsilon: float
+    width: int = 0
+    cohorts: int = 0
+    salt: int = 0
+    flip: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        self._settle_permuted(128)
+
+    @cached_property
+    def table(self) -> ORappor:
+        """The same of strings."""
+        return ORappor(self.epsilon, self.width, self.cohorts, 1, self.salt, self.flip)

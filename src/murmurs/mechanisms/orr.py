@@ -1,0 +1,128 @@
+"""O-RR: k-ary randomised response of hashed answers, open and closed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from murmurs import kernels
+from murmurs.bulk import Bulk
+from murmurs.channels.tables import CategorySketch
+from murmurs.checks import Integers, whole
+from murmurs.layout import Layout
+from murmurs.mechanisms.cohorts import Cohorts, Permuted
+from murmurs.privacy import SCALE, check_epsilon, check_promise, truth_numerator, truth_ratio
+from murmurs.randomness import Randomness
+from murmurs.sampling import spread
+from murmurs.wire import Category, Reports
+
+
+@dataclass(frozen=True)
+class ORR(Cohorts[int]):
+    """O-RR: k-ary randomised response of a hashed string, in cohorts with a hash function each.
+
+    Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
+    epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.tuning.tune` finds both.
+
+    Law: the cohort c is uniform; the string's place in it is y = XXH32(key, salt + c) * width
+    >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
+    t = truth / 2**53 the report is y, otherwise any of the places: e^epsilon >= 1 + width t /
+    (1 - t). The report is the number c * width + place. Kairouz, Bonawitz and Ramage (2016), eqs.
+    15 to 18.
+
+    >>> from murmurs import Secure
+    >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
+    >>> rr.encode("https://example.org", Secure()) in range(512)
+    True
+    """
+
+    epsilon: float
+    width: int
+    cohorts: int
+    salt: int = 0
+    truth: int = field(default=0, repr=False)
+
+    hashes = 1
+
+    def __post_init__(self) -> None:
+        self._set(epsilon=check_epsilon(self.epsilon))
+        self._settle_table()
+        derived = self.truth or truth_numerator(self.epsilon, Fraction(self.width))
+        self._set(truth=whole(derived, "truth", 1, SCALE - 1))
+        check_promise(self.ratio, self.epsilon, self)
+
+    @property
+    def truth_probability(self) -> Fraction:
+        """The chance of telling the true place, exactly."""
+        return Fraction(self.truth, SCALE)
+
+    @property
+    def ratio(self) -> Fraction:
+        """That of `KRR` with as many answers as places."""
+        return truth_ratio(self.truth, Fraction(self.width))
+
+    @property
+    def shape(self) -> Category:
+        """A report is a cohort and a place, in one number."""
+        return Category(self.cohorts * self.width)
+
+    def table(self, layout: Layout, is_open: bool) -> CategorySketch:
+        """Cell (c, b) counts the reports of place b in cohort c."""
+        lie = (1 - self.truth_probability) / self.width
+        return CategorySketch(layout, is_open, self.truth_probability + lie, lie)
+
+    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> int:
+        own = places[0] if random.chance(self.truth) else random.below(self.width)
+        return cohort * self.width + own
+
+    def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
+        out = random.below(self.width, len(cohorts)).astype(np.int64)
+        np.copyto(out, places[0], where=random.chance(self.truth, len(cohorts)))
+        return cohorts * self.width + out
+
+    def _tally(self, reports: Reports) -> Integers:
+        return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
+
+    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
+        honest = rng.binomial(held, float(self.truth_probability))
+        return honest + spread(people - honest.sum(), self.width, rng)
+
+
+@dataclass(frozen=True)
+class PermutedRR(Permuted[int]):
+    """O-RR for a closed alphabet: in each cohort answers are permuted and taken modulo width.
+
+    Use it for a listed alphabet that is large for epsilon, when a report must be one number. With
+    one cohort and width = k it is `KRR` with its answers in another order.
+
+    Left open, the width is e^epsilon + 1, or k if that is not far, and cohorts are as many as tell
+    all answers apart, up to 2**22 / k of them.
+
+    Law: as `ORR`, but the place of an answer in cohort c is its rank modulo width, ranks being in
+    the order of XXH32(answer, salt + c). Kairouz, Bonawitz and Ramage (2016), section 5.4.
+
+    >>> from murmurs import Secure
+    >>> PermutedRR(k=100, epsilon=2.0, width=8, cohorts=16).encode(99, Secure()) in range(128)
+    True
+    """
+
+    k: int
+    epsilon: float
+    width: int = 0
+    cohorts: int = 0
+    salt: int = 0
+    truth: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        best = round(math.exp(min(check_epsilon(self.epsilon), 20.0))) + 1
+        self._settle_permuted(best)
+
+    @cached_property
+    def table(self) -> ORR:
+        """The same of strings."""
+        return ORR(self.epsilon, self.width, self.cohorts, self.salt, self.truth)
