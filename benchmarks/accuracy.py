@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.channels.blocks import HadamardBlocks
 from murmurs.estimators.learning import saddlepoint
+from murmurs.inference.blocks import BlockFit
+from murmurs.inference.fit import fitted
 
 Floats = NDArray[np.float64]
 MECHANISMS = {"KRR": mm.KRR, "OUE": mm.OUE, "Subset": mm.Subset, "Hadamard": mm.Hadamard}
@@ -106,7 +107,7 @@ def told_sorted(counts: mm.Counts, people: NDArray[np.int64]) -> Floats:
         noise = miss * (1 - miss) / (n * (hit - miss) ** 2)
         values, which = np.unique(support[0].astype(np.float64), return_inverse=True)
     else:
-        values, constant = cast(HadamardBlocks, channel).corrected(counts.cells, n)
+        values, constant = cast(BlockFit, fitted(counts)).corrected()
         noise, which = float(constant.min()), np.arange(len(values))
     bins = np.round(people / n / (0.1 * math.sqrt(noise))).astype(np.int64)
     _, bins = np.unique(bins if len(np.unique(people)) > 400 else people, return_inverse=True)

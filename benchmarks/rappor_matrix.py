@@ -217,9 +217,14 @@ def constrained(a: Floats, b: Floats, bits: Floats, most: Floats) -> Floats:
 def ours(counts: Counts) -> tuple[Estimate, Answer]:
     """Estimate with the library's defaults; shown are the strings detected at the level 0.05."""
     found = mm.estimate(counts)
+    return found, answer(found)
+
+
+def answer(found: Estimate) -> Answer:
+    """Return what an estimate says of the strings."""
     both = found.interval(0.95)
     shown = found.detected(LEVEL).present
-    return found, Answer(found.shares[:-1], both[:-1, 0], both[:-1, 1], shown[:-1])
+    return Answer(found.shares[:-1], both[:-1, 0], both[:-1, 1], shown[:-1])
 
 
 def question(cell: dict[str, Any], salt: int) -> mm.Rappor:

@@ -18,9 +18,10 @@ import murmurs as mm
 from murmurs import comparison, estimators
 from murmurs.channels.sketch import SignSketch
 from murmurs.checks import Floats, Integers
-from murmurs.comparison import Control, Difference, Target, detect
+from murmurs.comparison import Control, Difference, detect
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.inference.fit import Fit, Target, fitted
 from murmurs.mechanism import Mechanism
 from tests import laws
 from tests.goodness import FALSE_ALARM
@@ -56,13 +57,13 @@ def test_p_values_are_exact_binomial_tails(mechanism: AnyMechanism) -> None:
         counts = some_counts(mechanism, n)
         support, _, miss = cast(Any, mechanism.channel.support(counts.cells))
         wanted = scipy.stats.binom.sf(support - 1, n, float(miss))  # P(at least so many)
-        np.testing.assert_allclose(detect(counts).p_values, wanted, rtol=1e-9, atol=1e-300)
+        np.testing.assert_allclose(detect(fitted(counts)).p_values, wanted, rtol=1e-9, atol=1e-300)
 
 
 def test_an_answer_without_support_has_p_value_one() -> None:
     counts = mm.KRR(k=4, epsilon=1.0).count(np.zeros(20, np.uint8))
-    assert detect(counts).p_values[1:].tolist() == [1.0] * 3
-    assert detect(counts).p_values[0] < 1e-6
+    assert detect(fitted(counts)).p_values[1:].tolist() == [1.0] * 3
+    assert detect(fitted(counts)).p_values[0] < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_without_counts_of_support_the_normal_law_stands_in(mechanism: AnyMechan
     plausible = np.maximum(unbiased, 0) / np.maximum(unbiased, 0).sum()
     constant, _ = mechanism.channel.noise(plausible, counts.n)
     wanted = scipy.stats.norm.sf(unbiased / np.sqrt(constant))
-    np.testing.assert_allclose(detect(counts).p_values, wanted, rtol=1e-9)
+    np.testing.assert_allclose(detect(fitted(counts)).p_values, wanted, rtol=1e-9)
 
 
 def by_definition(p_values: Floats, level: float, control: Control) -> list[bool]:
@@ -97,7 +98,7 @@ def test_the_present_answers_are_those_of_the_definition(control: Control, level
     for mechanism in (mm.OUE(k=40, epsilon=2.0), mm.Hadamard(k=40, epsilon=2.0)):
         for _ in range(10):
             people = rng.multinomial(3000, rng.dirichlet(np.full(40, 0.3)))
-            found = detect(mechanism.simulate(people, rng), level, control)
+            found = detect(fitted(mechanism.simulate(people, rng)), level, control)
             assert found.present.tolist() == by_definition(found.p_values, level, control)
             assert (found.level, found.control) == (level, control)
 
@@ -106,7 +107,7 @@ def test_an_estimate_detects_what_its_counts_do() -> None:
     counts = some_counts(mm.OUE(k=6, epsilon=2.0))
     estimate = mm.estimate(counts)
     for control in CONTROLS:
-        one, two = estimate.detected(0.01, control), detect(counts, 0.01, control)
+        one, two = estimate.detected(0.01, control), detect(fitted(counts), 0.01, control)
         assert one.present.tolist() == two.present.tolist()
         np.testing.assert_array_equal(one.p_values, two.p_values)
         assert (one.level, one.control) == (0.01, control)
@@ -125,13 +126,13 @@ def repeated(repetitions: int) -> list[Counts]:
 
 
 def false_and_all(counts: Counts, level: float, control: Control) -> tuple[int, int]:
-    present = detect(counts, level, control).present
+    present = detect(fitted(counts), level, control).present
     return int((present & ~HELD).sum()), int(present.sum())
 
 
 def singly(counts: Counts, level: float) -> Any:
     """The answers that seem present when each is judged by itself, as if it were the only one."""
-    return detect(counts).p_values <= level
+    return detect(fitted(counts)).p_values <= level
 
 
 def test_bonferroni_holds_the_family_wise_error() -> None:
@@ -181,7 +182,9 @@ def test_fdr_finds_more_than_bonferroni_where_many_are_there() -> None:
 @by_control
 def test_a_higher_level_finds_more(control: Control) -> None:
     counts = FIFTY.simulate(SPARSE, np.random.default_rng(4))
-    strict, usual, loose = (detect(counts, level, control).present for level in (1e-9, 0.05, 0.5))
+    strict, usual, loose = (
+        detect(fitted(counts), level, control).present for level in (1e-9, 0.05, 0.5)
+    )
     assert strict.sum() < usual.sum() < loose.sum()
     assert not (strict & ~usual).any()
     assert not (usual & ~loose).any()
@@ -190,13 +193,13 @@ def test_a_higher_level_finds_more(control: Control) -> None:
 def test_what_cannot_be_tested_is_refused() -> None:
     mechanism = mm.OUE(k=6, epsilon=1.0)
     with pytest.raises(ValueError, match="there are no reports to test"):
-        detect(mechanism.count([]))
+        detect(fitted(mechanism.count([])))
     counts = some_counts(mechanism)
     for level in (0.0, 0.6, -1.0, math.nan):
         with pytest.raises(ValueError, match="level must be from"):
-            detect(counts, level)
+            detect(fitted(counts), level)
     with pytest.raises(ValueError, match="'bonferroni' or 'fdr', not 'holm'"):
-        detect(counts, 0.05, "holm")  # type: ignore[arg-type]
+        detect(fitted(counts), 0.05, "holm")  # type: ignore[arg-type]
 
 
 # Have shares changed?
@@ -369,7 +372,7 @@ def one_pair(mechanism: AnyMechanism, target: Target = "population") -> Differen
 
 def test_a_difference_is_that_of_the_unbiased_shares() -> None:
     found = one_pair(mm.OUE(k=5, epsilon=1.0))
-    np.testing.assert_array_equal(found.shares, found.this.unbiased - found.other.unbiased)
+    np.testing.assert_array_equal(found.shares, found.this.fit.unbiased - found.other.fit.unbiased)
     squares = [side.standard_errors("population") ** 2 for side in (found.this, found.other)]
     np.testing.assert_allclose(found.standard_errors**2, squares[0] + squares[1])
     z = found.shares / found.standard_errors
@@ -440,7 +443,7 @@ def test_a_large_alphabet_is_tested_by_its_smallest_p_value(
     def never(*_: object) -> Floats:
         raise AssertionError("a covariance of more than a thousand answers")
 
-    monkeypatch.setattr(Difference, "_covariance", never)
+    monkeypatch.setattr(Fit, "covariance", never)
     found = this.difference(other)
     assert found.p_value == min(1.0, 1001 * float(found.p_values.min()))
     moved = estimators.simplex(

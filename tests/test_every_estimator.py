@@ -24,11 +24,11 @@ import murmurs as mm
 from murmurs.channels.symmetric import Symmetric
 from murmurs.channels.tables import BitSketch, Tables
 from murmurs.checks import Floats
-from murmurs.comparison import Target
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
 from murmurs.estimators.report_likelihood import Supporting
+from murmurs.inference.fit import Target
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import Over
 from tests import laws
@@ -76,7 +76,7 @@ def refuses(name: str, mechanism: AnyMechanism) -> bool:
     if name == "composite":  # it is made of counts of support
         return channel.support(np.zeros(channel.cells, np.int64)) is None
     if name == "selection":  # it chooses among answers in cohorts
-        if not (isinstance(channel, Tables) and channel.solves):
+        if not (isinstance(channel, Tables) and channel.solvable):
             return True
         return channel.is_solved and not channel.is_open
     return False

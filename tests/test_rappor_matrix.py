@@ -17,6 +17,7 @@ import scipy.stats
 from benchmarks import rappor_matrix as study
 
 from murmurs.counts import Counts
+from murmurs.inference.least_squares import LeastSquares
 from tests.goodness import FALSE_ALARM
 
 REPEAT = 6
@@ -98,15 +99,24 @@ def test_intervals_of_a_decoder_that_ignores_collisions_are_rejected() -> None:
     assert not _covers(100 * wrong["coverage"], 100)
 
 
+class Blind(LeastSquares):
+    """A fit that does not look at its residuals."""
+
+    @property
+    def inflation(self) -> float:
+        """The noise is taken as the law has it."""
+        return 1.0
+
+
 def test_intervals_know_of_strings_in_no_list() -> None:
     # Ten strings in no list hold a tenth of all, and with little noise that is seen.
     cell, held, without = _cell("loose", "exp", "small"), 0.0, 0.0
     for seed in range(REPEAT):
         counts, share = _drawn(cell, seed)
-        held += share.size * study.figures(study.ours(counts)[1], share)["coverage"]
-        channel: Any = counts.channel
-        blind = counts.through(dataclasses.replace(channel, inflation=1.0))
-        without += share.size * study.figures(study.ours(blind)[1], share)["coverage"]
+        found, ours = study.ours(counts)
+        held += share.size * study.figures(ours, share)["coverage"]
+        blind = study.answer(dataclasses.replace(found, fit=Blind(counts)))
+        without += share.size * study.figures(blind, share)["coverage"]
     assert _covers(held, share.size * REPEAT)
     assert not _covers(without, share.size * REPEAT)
 

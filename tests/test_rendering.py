@@ -27,9 +27,9 @@ from matplotlib.figure import Figure
 import murmurs as mm
 from murmurs import estimators
 from murmurs.cli import main
-from murmurs.comparison import Target
 from murmurs.estimation import Estimate
 from murmurs.files import write_counts
+from murmurs.inference.fit import Target
 from murmurs.plotting import plot_shares
 from murmurs.rendering import bar, percent, shown_digits, table, width
 

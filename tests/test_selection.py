@@ -16,6 +16,7 @@ from murmurs.checks import Floats, Integers
 from murmurs.estimation import Estimate
 from murmurs.estimators import selection
 from murmurs.estimators.selection import lasso
+from murmurs.inference.least_squares import Selected
 from murmurs.mechanism import Mechanism
 
 PRESENT, LISTED, N = 60, 3000, 200_000
@@ -97,10 +98,8 @@ def test_the_lasso_finds_the_strong_ones_too(name: str) -> None:
     counts = VIEWS[name].simulate(people(), np.random.default_rng(5))
     steps, penalised = (selection(counts, by=by) for by in ("steps", "lasso"))
     for estimate in (steps, penalised):
-        channel = estimate.counts.channel
-        assert isinstance(channel, Tables)
-        assert channel.chosen is not None
-        assert set(range(5)) <= set(channel.chosen.tolist())
+        assert isinstance(estimate.fit, Selected)
+        assert set(range(5)) <= set(estimate.fit.chosen.tolist())
     assert np.abs(steps.shares - penalised.shares)[:10].max() < 0.02
 
 

@@ -14,9 +14,12 @@ import pytest
 import scipy.stats
 
 import murmurs as mm
+from murmurs.channels.solving import Solver
 from murmurs.channels.tables import BitSketch, Tables
 from murmurs.checks import Floats
 from murmurs.estimators import unbiased
+from murmurs.inference.fit import fitted
+from murmurs.inference.least_squares import LeastSquares
 from murmurs.mechanism import Mechanism
 from tests import laws
 
@@ -46,10 +49,11 @@ def some_shares(k: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def enumerated_variances(mechanism: Mechanism[Any], shares: Floats, n: int) -> Floats:
-    """The variance of the solution, from the law of a report in each cohort, by brute force."""
+def enumerated_covariance(
+    mechanism: Mechanism[Any], shares: Floats, n: int, solver: Solver
+) -> Floats:
+    """The covariance of the solution, from the law of a report in each cohort, by brute force."""
     channel = tables(mechanism)
-    solver = channel.solver(shares)
     rows, width = channel.rows, channel.width
     law: dict[Any, float] = {}
     for answer, share in enumerate(shares):
@@ -74,18 +78,61 @@ def enumerated_variances(mechanism: Mechanism[Any], shares: Floats, n: int) -> F
             lever = np.append(lever, -lever.sum(axis=1, keepdims=True), axis=1)
         effect = np.array(masses) @ lever
         mean = np.array(chances) @ effect
-        out = out + (np.array(chances) @ effect**2 - mean**2) / (n / rows)
+        second = effect.T @ (np.array(chances)[:, None] * effect)
+        out = out + (second - np.outer(mean, mean)) / (n / rows)
     return np.asarray(out)
 
 
 @solved
 def test_the_noise_is_that_of_the_enumerated_law(mechanism: Mechanism[Any]) -> None:
     shares, n = some_shares(mechanism.k), 1000
-    wanted = enumerated_variances(mechanism, shares, n)
+    solver = tables(mechanism).solver(shares)
+    wanted = np.diag(enumerated_covariance(mechanism, shares, n, solver))
     found = mechanism.channel.variance_sampled(shares, n)
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
     people = mechanism.channel.variance(shares * n)
     np.testing.assert_allclose(people, wanted - shares * (1 - shares) / n, rtol=1e-9)
+
+
+@solved
+def test_the_covariance_of_a_fit_is_that_of_the_enumerated_law(mechanism: Mechanism[Any]) -> None:
+    shares, people = some_shares(mechanism.k), 1200
+    rows = tables(mechanism).rows
+    cells = np.rint(people * mechanism.channel.mean(shares)).astype(np.int64)
+    if mechanism.channel.is_histogram:  # equal cohorts, whatever the rounding took away
+        cells[:, 0] += people // rows - cells.sum(axis=1)
+    else:
+        cells[:, 0] = people // rows
+    fit = fitted(mm.Counts(mechanism, people // rows * rows, cells))
+    assert isinstance(fit, LeastSquares)
+    wanted = fit.inflation * enumerated_covariance(mechanism, shares, fit.n, fit.solver)
+    found = fit.covariance(shares, "population")
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+    people_only = fit.covariance(shares, "respondents")
+    sampling = (np.diag(shares) - np.outer(shares, shares)) / fit.n
+    np.testing.assert_allclose(people_only, wanted - sampling, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("mechanism", [SOLVED[0], SOLVED[2], SOLVED[5]], ids=repr)
+def test_the_test_of_no_change_has_its_size(mechanism: Mechanism[Any]) -> None:
+    """Of 150 pairs of surveys of one law 5 % have a p-value below 0.05, and half one below 0.5.
+
+    More than 26 below 0.05, and fewer than 44 or more than 106 below 0.5, have probabilities of
+    3e-8 and 4e-7. The covariance of twice as many people is another law, and rejected.
+    """
+    rng = np.random.default_rng(8)
+    shares, n = some_shares(mechanism.k), 20_000
+
+    def sample() -> mm.Estimate:
+        return unbiased(mechanism.simulate(rng.multinomial(n, shares), rng))
+
+    differences = [sample().difference(sample()) for _ in range(150)]
+    p_values = np.array([difference.p_value for difference in differences])
+    assert (p_values < 0.05).sum() <= 26
+    assert 44 <= (p_values < 0.5).sum() <= 106
+    freedom = mechanism.k - 1
+    wrong = scipy.stats.chi2.sf(2 * scipy.stats.chi2.isf(p_values, freedom), freedom)
+    assert (wrong < 0.05).sum() > 26
 
 
 @solved

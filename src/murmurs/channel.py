@@ -68,6 +68,20 @@ class Channel(ABC):
         return self
 
     @property
+    def other(self) -> int | None:
+        """The answer that stands for everything in no list, in an open alphabet."""
+        return None
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are too many answers to estimate together, but some can be chosen."""
+        return False
+
+    def collision_part(self, shares: Floats, n: int) -> float:
+        """Return which part of the variance comes from collisions that could be solved for."""
+        return 0.0
+
+    @property
     def false_support(self) -> float | None:
         """The chance that a report speaks for an answer that nobody holds, if that is what counts.
 
@@ -79,10 +93,6 @@ class Channel(ABC):
     def tells_absence(self) -> bool:
         """Whether the inverse of an answer that nobody holds is zero but for known noise."""
         return True
-
-    def loosened(self, limits: Floats) -> Floats:
-        """Return limits of the shares, wider where the cells cannot tell an answer from another."""
-        return limits
 
     def complaint(self, cells: Integers, n: int) -> str | None:
         """Return why these cells cannot come from n reports, or None; each is within 0..n."""

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.checks import Floats, real
-from murmurs.counts import Counts
+from murmurs.inference.fit import Fit, Target, plausible
 from murmurs.special import binomial_tail, chi_square_tail, normal_quantile, normal_tail
-
-Target = Literal["respondents", "population"]
-"""Whose shares: the people who answered, or the population they are a random sample of."""
 
 Control = Literal["bonferroni", "fdr"]
 _LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
@@ -25,18 +22,13 @@ class Side(Protocol):
     """What a comparison needs of an estimate."""
 
     @property
-    def counts(self) -> Counts:
-        """The counts it comes from."""
+    def fit(self) -> Fit:
+        """The unbiased shares with their noise."""
         ...
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The answers' labels, if it has any."""
-        ...
-
-    @property
-    def unbiased(self) -> Floats:
-        """The linear inverse of the counts."""
         ...
 
     @property
@@ -64,29 +56,26 @@ class Detection:
     control: Control
 
 
-def detect(counts: Counts, level: float = 0.05, control: Control = "bonferroni") -> Detection:
+def detect(fit: Fit, level: float = 0.05, control: Control = "bonferroni") -> Detection:
     """Test for each answer that nobody holds it.
 
     If so, the reports that support it are binomial with the chance of false support, exactly;
-    where the channel has no such counts the law of its inverse stands in.
+    where the shares are not made of such counts the law of their noise stands in.
     """
     level = real(level, "level", 1e-12, 0.5)
-    if counts.n == 0:
+    if fit.n == 0:
         raise ValueError("there are no reports to test")
-    if not counts.channel.tells_absence:
+    if not fit.tells_absence:
         raise ValueError(
-            f"absent answers of {counts.mechanism} cannot be told from those that share places "
+            f"absent answers of {fit.counts.mechanism} cannot be told from those that share places "
             "with common ones: test selection(counts)"
         )
-    found = counts.channel.support(counts.cells)
-    if found is not None:
-        support, _, miss = found
-        p_values = binomial_tail(support, counts.n, float(miss))
+    if fit.support is not None:
+        support, _, miss = fit.support
+        p_values = binomial_tail(support, fit.n, float(miss))
     else:
-        unbiased = counts.channel.invert(counts.cells, counts.n)
-        positive = np.clip(unbiased, 0, 1)
-        constant, _ = counts.channel.noise(positive / max(positive.sum(), 1e-300), counts.n)
-        p_values = _tail(unbiased / np.sqrt(constant), counts.n, counts.channel.false_support)
+        constant, _ = fit.noise(plausible(fit.unbiased))
+        p_values = _tail(fit.unbiased / np.sqrt(constant), fit.n, fit.channel.false_support)
     return Detection(_rejected(p_values, level, control), p_values, level, control)
 
 
@@ -128,7 +117,7 @@ class Difference:
     def __post_init__(self) -> None:
         if self.target not in get_args(Target):
             raise ValueError(f"target must be 'respondents' or 'population', not {self.target!r}")
-        k, other = len(self.this.unbiased), len(self.other.unbiased)
+        k, other = len(self.this.fit.unbiased), len(self.other.fit.unbiased)
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")
         if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
@@ -137,7 +126,7 @@ class Difference:
     @cached_property
     def shares(self) -> Floats:
         """The unbiased shares of this less those of the other."""
-        return self.this.unbiased - self.other.unbiased
+        return self.this.fit.unbiased - self.other.fit.unbiased
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -166,26 +155,14 @@ class Difference:
         factor.
         """
         k = len(self.shares)
-        cells = max(math.prod(side.counts.channel.cells) for side in (self.this, self.other))
+        cells = max(math.prod(side.fit.channel.cells) for side in (self.this, self.other))
         if k > _LARGEST_COVARIANCE or cells > _MOST_CELLS:
             return float(min(1.0, k * self.p_values.min()))
-        covariance = self._covariance(self.this) + self._covariance(self.other)
+        covariance = sum(
+            side.fit.covariance(side.plausible, self.target) for side in (self.this, self.other)
+        )
         values, vectors = np.linalg.eigh(covariance)
         kept = values > 1e-9 * values[-1]
         turned = vectors[:, kept].T @ self.shares
         statistic = float((turned**2 / values[kept]).sum())
         return chi_square_tail(statistic, int(kept.sum()))
-
-    def _covariance(self, side: Side) -> Floats:
-        """Return the covariance of the unbiased shares, through the linear inverse."""
-        channel, n = side.counts.channel, side.counts.n
-        shares = side.plausible
-        cells = (
-            channel.covariance_sampled(shares, n)
-            if self.target == "population"
-            else channel.covariance(n * shares)
-        )
-        zero = channel.invert(np.zeros(channel.cells), n)
-        units = np.eye(len(cells)).reshape(len(cells), *channel.cells)
-        inverse = np.array([channel.invert(unit, n) - zero for unit in units])
-        return np.asarray(inverse.T @ cells @ inverse)

@@ -86,12 +86,6 @@ class Counts:
             )
         return Counts(over(candidates, complete=complete), self.n, self.cells)
 
-    def through(self, channel: Channel) -> Counts:
-        """Return the same counts with a channel that knows more, as which answers were chosen."""
-        out = Counts(self.mechanism, self.n, self.cells)
-        out.__dict__["channel"] = channel
-        return out
-
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):
             return self if isinstance(other, int) and other == 0 else NotImplemented  # for sum()

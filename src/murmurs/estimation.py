@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from murmurs.checks import Floats, real
-from murmurs.comparison import Control, Detection, Difference, Target, detect
+from murmurs.comparison import Control, Detection, Difference, detect
 from murmurs.counts import Counts
+from murmurs.inference.fit import Fit, Target, fitted, plausible
 from murmurs.intervals import Scale, limits
 from murmurs.plotting import plot_shares
 from murmurs.rendering import shares_html, shares_table
@@ -44,8 +45,13 @@ class Estimate:
     converged: bool = True
     notes: tuple[str, ...] = ()
     posterior_deviations: Floats | None = None
+    fit: Fit = None  # type: ignore[assignment]  # that of the counts, unless one is given
 
     def __post_init__(self) -> None:
+        if self.fit is None:
+            object.__setattr__(self, "fit", fitted(self.counts))
+        told = tuple(note for note in self.fit.notes if note not in self.notes)
+        object.__setattr__(self, "notes", self.notes + told)
         known = getattr(self.counts.mechanism, "labels", ())
         if known and not self.labels:
             object.__setattr__(self, "labels", tuple(known))
@@ -55,10 +61,15 @@ class Estimate:
         """How many reports there are."""
         return self.counts.n
 
-    @cached_property
+    @property
     def unbiased(self) -> Floats:
-        """The linear inverse of the counts, whatever estimator made the shares."""
-        return self.counts.channel.invert(self.counts.cells, self.n)
+        """The unbiased shares of the counts, whatever estimator made the shares."""
+        return self.fit.unbiased
+
+    @property
+    def other(self) -> int | None:
+        """The answer that stands for everything in no list, for a question with candidates."""
+        return self.counts.channel.other
 
     def with_labels(self, labels: tuple[str, ...]) -> Estimate:
         """Return the same estimate with a label for each answer."""
@@ -93,14 +104,14 @@ class Estimate:
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
         both = limits(self.unbiased, self._scale(target), min(each, 1 - 1e-14))
-        both = self.counts.channel.loosened(both)
+        both = self.fit.widen(both)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both
 
     def detected(self, level: float = 0.05, control: Control = "bonferroni") -> Detection:
         """Test for each answer whether anybody holds it; see `murmurs.comparison.detect`."""
-        return detect(self.counts, level, control)
+        return detect(self.fit, level, control)
 
     def difference(self, other: Estimate, target: Target = "population") -> Difference:
         """Compare with another period, segment or release; see `murmurs.comparison.Difference`."""
@@ -109,12 +120,14 @@ class Estimate:
     @property
     def plausible(self) -> Floats:
         """The estimated shares, brought into their range to compute the noise with."""
-        share = np.clip(self.shares, 0, 1)
-        total = share.sum()
-        return np.asarray(share / total if total > 0 else np.full(len(share), 1 / len(share)))
+        return plausible(self.shares)
+
+    @cached_property
+    def _noise(self) -> tuple[Floats, Floats]:
+        return self.fit.noise(self.plausible)
 
     def _scale(self, target: Target) -> Scale:
-        constant, slope = self.counts.channel.noise(self.plausible, self.n)
+        constant, slope = self._noise
         if target == "respondents":
             return Scale(constant, slope, 0.0)
         if target == "population":

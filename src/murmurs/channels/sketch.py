@@ -35,6 +35,11 @@ class Sketch(Channel):
         return self.layout.k + self.is_open
 
     @property
+    def other(self) -> int | None:
+        """The last answer, in an open alphabet."""
+        return self.layout.k if self.is_open else None
+
+    @property
     def rows(self) -> int:
         """How many hash tables there are."""
         return self.layout.rows
@@ -107,7 +112,9 @@ class Sketch(Channel):
         return constant, slope
 
     def collision_part(self, shares: Floats, n: int) -> float:
-        """Return which part of the shares' variance comes from collisions, and not from noise."""
+        """Return which part of the variance comes from collisions, if they could be solved for."""
+        if self.rows * (self.width - 1) + 1 < self.k:
+            return 0.0
         constant, _ = self.noise(shares, n)
         scale, pair = self._collision
         pairs = float((shares * np.maximum(n * shares - 1, 0)).sum()) * pair

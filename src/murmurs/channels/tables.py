@@ -1,21 +1,20 @@
-"""Sketches that count places themselves, and solve for collisions where they can.
+"""Cells that count the places of hashed answers: the law of the tables of all cohorts.
 
-The mass on each place is estimated without bias; shares come from the masses in one of three ways.
+The mass on each place is estimated without bias; shares come from the masses in one of two ways.
 Where there are not too many answers and enough places, least squares solve for all of them, and
-shares are unbiased given the hash functions. Where there are more, some are chosen and solved for
-together, each other one beside them. Otherwise they are averages over hash functions, as in
-`murmurs.channels.sketch`.
+shares are unbiased given the hash functions. Otherwise they are averages over hash functions, as in
+`murmurs.channels.sketch`. How data choose among answers and weigh cells is for the fit
+(`murmurs.inference.least_squares`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -25,10 +24,11 @@ from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.checks import Floats, Integers
 from murmurs.layout import Layout
 
-Kept = TypeVar("Kept")
+ALWAYS_SOLVED = 50
+"""Candidates up to which all are solved for together if they can be, however few the equations."""
 
-FEW = 50
-"""Candidates up to which all are solved for, if they can be, be the equations ever so few."""
+AMPLE = 5
+"""Equations for each candidate from which on a longer list is solved for together too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,16 @@ class Tables(Sketch):
     """Sketches that count places themselves: a true place with probability hit, others with miss.
 
     Cells of a row that nobody reported to tell nothing; ``parts`` are the rows' parts of the
-    reports, once they are known, and are taken as equal before; ``seen`` are the counts, which tell
-    whether the noise is larger than the law has it. ``chosen`` are the answers that are
-    solved for together, where all are too many; see `choose`.
+    reports, once they are known, and are taken as equal before.
     """
+
+    solvable: ClassVar[bool] = True
+    """Whether collisions may be solved for; the rows of a mean sketch are averaged over."""
 
     hit: Fraction
     miss: Fraction
     _: dataclasses.KW_ONLY
     parts: Floats | None = None
-    solves: bool = True
-    seen: Integers | None = None
-    chosen: Integers | None = None
-    weighed_at: Floats | None = None
-    inflation: float | None = None
 
     @property
     @abstractmethod
@@ -69,7 +65,7 @@ class Tables(Sketch):
         reports = np.asarray(self.reports_of(cells), np.float64)
         # A row without reports keeps nearly nothing as its part: nothing is divided by zero.
         parts = np.maximum(reports, 1e-9) / max(float(reports.sum()), 1e-9)
-        return dataclasses.replace(self, parts=parts, seen=cells)
+        return dataclasses.replace(self, parts=parts)
 
     @property
     def row_parts(self) -> Floats:
@@ -89,145 +85,77 @@ class Tables(Sketch):
         empty = reports < 0.5
         return np.where(empty, 1 / self.width, masses)
 
-    def solver(self, shares: Floats) -> Solver:
-        """Return the normal equations of the chosen answers, weighted as the shares demand."""
+    @property
+    def equations(self) -> int:
+        """How many independent equations the cells give: each row adds up to all its reports."""
+        return self.rows * (self.width - 1) + 1
+
+    def solver(self, shares: Floats, layout: Layout | None = None) -> Solver:
+        """Return the normal equations of all answers, cells weighted as these shares demand.
+
+        With a ``layout`` those of some of the answers only; the others are then part of the mass
+        that is spread over all places.
+        """
+        with_rest = self.is_open or layout is not None
         masses = self.masses(shares)
-        filled = float(self.filled) if self.has_rest else 0.0
-        if self.has_rest and not self.is_open:
+        filled = float(self.filled) if with_rest else 0.0
+        if with_rest and not self.is_open:
             masses = masses + filled * (1 - shares.sum())
         law = float(self.miss) + self.difference * masses
-        pair = float(self.filled_pair)
         return Solver(
-            self.chosen_layout, filled, pair, self.row_parts, law, self.difference, self.exclusive
+            self.layout if layout is None else layout,
+            filled,
+            float(self.filled_pair),
+            self.row_parts,
+            law,
+            self.difference,
+            self.exclusive,
         )
 
-    @property
-    def has_rest(self) -> bool:
-        """Whether some mass is spread over all places: of unlisted answers, or not chosen ones."""
-        return self.is_open or self.chosen is not None
-
     @cached_property
-    def chosen_layout(self) -> Layout:
-        """The layout of the answers that are solved for together."""
-        return self.layout if self.chosen is None else self.layout.select(self.chosen)
-
-    @cached_property
-    def first_solver(self) -> Solver:
+    def equal_solver(self) -> Solver:
         """The normal equations with the weights of equal shares."""
         return self.solver(np.full(self.k, 1 / self.k))
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether answers are too many to solve for together, but can be chosen among."""
-        k, equations = self.layout.k, self.rows * (self.width - 1)
-        tight = self.is_open and k > FEW and 5 * k > equations
-        return self.solves and (tight or not self.is_solved)
+    def solver_at(self, shares: Floats) -> Solver:
+        """Return the solver at these shares.
+
+        Where such weights leave too little to tell some answers apart, those of equal shares stay.
+        """
+        solver = self.solver(shares)
+        return self.equal_solver if solver.inverse is None else solver
 
     @cached_property
     def is_solved(self) -> bool:
         """Whether shares come from least squares, which needs enough places for the answers."""
-        if self.chosen is not None:
-            return True
-        if not self.solves or not 0 < self.layout.k <= MOST_SOLVED:
+        k = self.layout.k
+        if not self.solvable or not 0 < k <= min(MOST_SOLVED, self.rows * self.width):
             return False
-        if self.layout.k > self.rows * self.width:
-            return False
-        return self.first_solver.inverse is not None
+        return self.equal_solver.inverse is not None
 
-    @cached_property
-    def excess(self) -> float:
-        """By how much the noise is larger than the law has it, as the counts tell.
-
-        It is one, unless much of what nobody listed falls on few places: then the residuals' mean
-        square is.
-        """
-        if self.inflation is not None or self.seen is None or not self.is_open:
-            return self.inflation or 1.0
-        masses = self.masses_of(self.seen)
-        n = int(np.sum(self.reports_of(self.seen)))
-        solver = self.solver(_plausible(self._solved(self.first_solver, masses)))
-        if solver.inverse is None:
-            solver = self.first_solver
-        square, freedom = self.chi_square(solver, masses, n)
-        surely = square > freedom + 1.5 * np.sqrt(2 * max(freedom, 1))
-        return square / freedom if freedom > 0 and surely else 1.0
-
-    def chi_square(self, solver: Solver, masses: Floats, n: int) -> tuple[float, int]:
-        """Return the sum of the weighted squares of what is left, and its degrees of freedom."""
-        left = masses - solver.fitted(solver.solve(masses))
-        reported = self.row_parts[:, 0] > 0.5 / n
-        freedom = int(reported.sum()) * (self.width - self.exclusive) - solver.layout.k
-        return n * float((solver.weights * left**2)[reported].sum()), freedom
-
-    def choose(self, chosen: Integers, shares: Floats, inflation: float) -> Self:
-        """Return the channel that solves for some answers together, and for each other beside them.
-
-        The weights are made for the shares; ``inflation`` is by how much the noise is larger than
-        the law tells, as what is not chosen falls on some places more than on others.
-        """
-        return dataclasses.replace(self, chosen=chosen, weighed_at=shares, inflation=inflation)
+    @property
+    def is_crowded(self) -> bool:
+        """Whether answers are too many to solve for together, but can be chosen among."""
+        k = self.layout.k
+        tight = self.is_open and k > ALWAYS_SOLVED and AMPLE * k > self.equations - 1
+        return self.solvable and (tight or not self.is_solved)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
-        """Return least squares, weighted a second time by what the first gave, or averages."""
+        """Return least squares with the weights of equal shares, or averages."""
         masses = self.masses_of(cells)
         if not self.is_solved:
             return self.unhash(self.row_parts * masses)
-        if self.weighed_at is not None:
-            return self._solved(self.weighted_at(self.weighed_at), masses)
-        first = self._solved(self.first_solver, masses)
-        return self._solved(self.weighted_at(_plausible(first)), masses)
+        return self.with_rest(self.equal_solver.solve(masses))
 
-    def _solved(self, solver: Solver, masses: Floats) -> Floats:
-        shares = solver.solve(masses)
-        rest = [1 - shares.sum()] if self.is_open else []
-        if self.chosen is None:
-            return np.append(shares, rest)
-        every = dataclasses.replace(solver, layout=self.layout)
-        out = every.against(masses - solver.fitted(shares)) / self._alone(solver)
-        out[self.chosen] = shares
-        return np.append(out, rest)
-
-    def scores(self, masses: Floats, n: int) -> tuple[Floats, Floats]:
-        """Return the shares, and how many standard errors each candidate's is above zero."""
-        assert self.weighed_at is not None
-        assert self.chosen is not None
-        solver = self.weighted_at(self.weighed_at)
-        shares, alone = self._solved(solver, masses), self._alone(solver).copy()
-        alone[self.chosen] = 1 / np.diag(solver.solution)
-        return shares, shares[: len(alone)] * np.sqrt(n * alone)
-
-    def _alone(self, solver: Solver) -> Floats:
-        """Return the weight of each answer's own evidence, if it is added to the chosen ones."""
-        every = dataclasses.replace(solver, layout=self.layout)
-        return self._keep(
-            "alone", solver.law.tobytes(), lambda: every.own_weights * (1 - solver.explained())
-        )
-
-    @cached_property
-    def _kept(self) -> dict[str, tuple[bytes, Any]]:
-        return {}
-
-    def _keep(self, name: str, key: bytes, compute: Callable[[], Kept]) -> Kept:
-        """Return what was computed last under this name, if it was from the same."""
-        found = self._kept.get(name)
-        if found is None or found[0] != key:
-            found = self._kept[name] = (key, compute())
-        result: Kept = found[1]
-        return result
-
-    def weighted_at(self, shares: Floats) -> Solver:
-        """Return the solver at these shares, or at those of the choice.
-
-        Where such weights leave too little to tell some answers apart, those of equal shares stay.
-        """
-        at = shares if self.weighed_at is None else self.weighed_at
-        solver = self._keep("solver", at.tobytes(), lambda: self.solver(at))
-        return self.first_solver if solver.inverse is None else solver
+    def with_rest(self, shares: Floats) -> Floats:
+        """Return the shares of listed answers with what they leave to all others, if there are."""
+        return np.append(shares, 1 - shares.sum()) if self.is_open else shares
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return the noise of least squares given the hash functions, or the mean over them."""
+        """Return the noise of least squares weighted at the shares, or of averages."""
         if self.is_solved:
-            return self._solved_noise(self.weighted_at(shares), shares, n)
+            solver = self.solver_at(shares)
+            return self.solved_noise(solver, shares, n)
         own, _ = self._crowd
         crowded = float(self.miss + (self.hit - self.miss) * self.filled)
         square = self.difference**2
@@ -238,27 +166,37 @@ class Tables(Sketch):
             own * crowded * (1 - crowded) / square,
         )
 
-    def _solved_noise(self, solver: Solver, shares: Floats, n: float) -> tuple[Floats, Floats]:
+    def solved_noise(
+        self, solver: Solver, shares: Floats, n: float, inflation: float = 1.0
+    ) -> tuple[Floats, Floats]:
+        """Return c and s of the shares of a solver for all answers, given the hash functions."""
         hit, miss = float(self.hit), float(self.miss)
-        at = shares if self.chosen is None else shares[self.chosen]
-        at = at[: solver.layout.k]
-        both = self._keep(
-            "variances",
-            np.append(at, n).tobytes() + solver.law.tobytes(),
-            lambda: self.excess * solver.variances(at, n, hit, miss),
-        )
-        variance, alone = both[:-1], np.diag(solver.solution) / n
-        if self.chosen is not None:
-            every = self.excess / (n * self._alone(solver))
-            every[self.chosen], variance = variance, every
-            alone = variance
-        every_solver = dataclasses.replace(solver, layout=self.layout)
-        slope = every_solver.slopes(alone, hit, miss)
+        variance = inflation * solver.variances(shares[: solver.layout.k], n, hit, miss)
+        slope = solver.slopes(np.diag(solver.solution) / n, hit, miss)
         if self.is_open:
-            variance, slope = np.append(variance, both[-1]), np.append(slope, 0.0)
-        # What is left without the sampling of the people themselves, and without the own share.
-        private = variance - shares * (1 - shares) / n
-        return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
+            return private_noise(variance, np.append(slope, 0.0), shares, n)
+        return private_noise(variance[:-1], slope, shares, n)
+
+    def row_covariance(self, shares: Floats, row: int) -> Floats:
+        """Return how the places of one row vary together in a report to it, for a population.
+
+        Two places are counted together by people who hold both; a report on one place has none.
+        """
+        law = float(self.miss) + self.difference * self.masses(shares)[row]
+        out = -np.outer(law, law)
+        if not self.exclusive:
+            held = np.zeros((self.layout.k, self.width + 1))
+            for at in self.layout.row(row):
+                held[np.arange(self.layout.k), at] = 1.0
+            both = held[:, :-1].T @ (shares[: self.layout.k, None] * held[:, :-1])
+            if self.is_open:
+                both += float(self.filled_pair) * shares[-1]
+            hit, miss = float(self.hit), float(self.miss)
+            mass = self.masses(shares)[row]
+            out += miss**2 + miss * self.difference * np.add.outer(mass, mass)
+            out += (hit - miss) ** 2 * both
+        np.fill_diagonal(out, law * (1 - law))
+        return np.asarray(out)
 
     @property
     def false_support(self) -> float:
@@ -268,13 +206,7 @@ class Tables(Sketch):
     @property
     def tells_absence(self) -> bool:
         """Averages do not: they take up what others have on the same places."""
-        return self.is_solved or not self.solves
-
-    def loosened(self, limits: Floats) -> Floats:
-        """Let the unlisted mass be as small as zero, where rare candidates are mixed with it."""
-        if self.chosen is not None and self.is_open:
-            limits[-1, 0] = 0.0
-        return limits
+        return self.is_solved or not self.solvable
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Add sampling; least squares know the collisions, so that nothing more is to add."""
@@ -287,9 +219,15 @@ class Tables(Sketch):
         return 0.0 if self.is_solved else super().collision_part(shares, n)
 
 
-def _plausible(shares: Floats) -> Floats:
-    positive = np.maximum(shares, 0)
-    return np.asarray(positive / max(float(positive.sum()), 1e-300))
+def private_noise(
+    variance: Floats, slope: Floats, shares: Floats, n: float
+) -> tuple[Floats, Floats]:
+    """Return c and s of shares with these variances in a population.
+
+    What is left without the sampling of the people themselves, and without the own share.
+    """
+    private = variance - shares * (1 - shares) / n
+    return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,3 +364,10 @@ class BitSketch(Tables):
                 second[part, part] = block / self.rows
             out += people * (second - np.outer(mean, mean))
         return out
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSketch(BitSketch):
+    """The bits of a count mean sketch: its rows are averaged over, and never solved for."""
+
+    solvable: ClassVar[bool] = False

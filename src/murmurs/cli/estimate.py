@@ -7,14 +7,14 @@ import warnings
 from pathlib import Path
 
 import click
+import numpy as np
 
 from murmurs import estimators
 from murmurs.cli.output import as_json, existing_file, new_file, print_json
-from murmurs.comparison import Target
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files import read_candidates, read_counts
-from murmurs.mechanisms.cohorts import OTHER
+from murmurs.inference.fit import Target
 from murmurs.survey import Question
 
 
@@ -78,7 +78,7 @@ def command(
     click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
     click.echo(table)
     click.echo(f"\n{estimate.explanation}")
-    if question.is_open and estimate.counts.channel.tells_absence:
+    if question.is_open and estimate.fit.tells_absence:
         click.echo(_found(estimate))
 
 
@@ -110,8 +110,8 @@ def _found(estimate: Estimate) -> str:
         present = estimate.detected(0.05).present
     except ImportError as error:
         return f"Which candidates are surely there is not said: {error}."
-    if estimate.labels[-1] == OTHER:
-        present = present[:-1]
+    if estimate.other is not None:
+        present = np.delete(present, estimate.other)
     return (
         f"Found: {int(present.sum())} of {len(present)} candidates are there, at a chance of 5 % "
         "that any of them is not (Bonferroni)."

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from murmurs.channels.sketch import Sketch
-from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
@@ -16,9 +13,10 @@ from murmurs.estimators.likelihood import likelihood
 from murmurs.estimators.regression import regression
 from murmurs.estimators.report_likelihood import report_likelihood
 from murmurs.estimators.selection import selection
-from murmurs.estimators.shrinkage import shrinkage
+from murmurs.estimators.shrinkage import shrink, shrinkage
 from murmurs.estimators.simplex import simplex
 from murmurs.estimators.unbiased import unbiased
+from murmurs.inference.fit import fitted, plausible
 
 __all__ = [
     "BY_NAME",
@@ -55,9 +53,6 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
 }
 """One listed here joins the battery in tests/test_every_estimator.py."""
 
-MUCH = 1.2
-"""Excess of the noise over its law that is told."""
-
 
 def estimate(counts: Counts) -> Estimate:
     """Estimate the shares with the default estimator, and say why it is the one.
@@ -75,27 +70,21 @@ def estimate(counts: Counts) -> Estimate:
     'shrinkage'
     """
     channel = counts.channel
-    if isinstance(channel, Tables) and channel.layout.k == 0:
+    if channel.other == 0:
         raise ValueError(
             f"{counts.mechanism} asks an open question: say which strings to look for, with "
             "estimate(counts.over(candidates))"
         )
-    if isinstance(channel, Tables) and channel.is_crowded:
+    if channel.is_crowded:
         return selection(counts, why="it looks for those of many candidates that are there at all")
-    if isinstance(channel, Sketch) and channel.rows * (channel.width - 1) + 1 >= channel.k:
-        plausible = normalized(counts).shares
-        if channel.collision_part(plausible, counts.n) > 0.5:
-            return regression(
-                counts,
-                why="collisions in the sketch outweigh the noise, and its hash functions are known",
-            )
-    found = shrinkage(
-        counts, why="it follows the answers where they stand out of the noise, and not the noise"
-    )
-    if isinstance(channel, Tables) and channel.is_solved and channel.excess > MUCH:
-        note = (
-            "the counts fit the candidates badly, as if a common string were in no list; "
-            f"intervals are {channel.excess**0.5:.2g} times as wide for that"
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    fit = fitted(counts)
+    if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
+        return regression(
+            counts,
+            why="collisions in the sketch outweigh the noise, and its hash functions are known",
         )
-        return replace(found, notes=(*found.notes, note))
-    return found
+    return shrink(
+        fit, "it follows the answers where they stand out of the noise, and not the noise"
+    )

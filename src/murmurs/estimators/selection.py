@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -14,6 +13,8 @@ from murmurs.checks import Booleans, Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import TINY, Stratum, learn
+from murmurs.inference.fit import fitted
+from murmurs.inference.least_squares import Places, Selected
 from murmurs.special import normal_quantile
 
 ROUNDS = 60
@@ -52,25 +53,14 @@ def selection(
     """
     if by not in ("steps", "lasso"):
         raise ValueError(f"by must be 'steps' or 'lasso', not {by!r}")
-    chosen = select(counts, _better if by == "steps" else None)
-    channel = chosen.channel
-    estimates = channel.invert(chosen.cells, chosen.n)
-    assert isinstance(channel, Tables)
-    assert channel.weighed_at is not None
-    constant, slope = channel.noise(channel.weighed_at, chosen.n)
-    shares = _decided(channel, estimates, constant, slope, chosen.n)
-    return Estimate(
-        chosen,
-        shares,
-        "selection",
-        why,
-        notes=_notes(channel, getattr(counts.mechanism, "labels", ())),
-    )
+    fit = select(counts, _better if by == "steps" else None)
+    notes = _notes(fit.channel, getattr(counts.mechanism, "labels", ()))
+    return Estimate(counts, _decided(fit), "selection", why, notes=notes, fit=fit)
 
 
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     """Say what a reader must know of the unlisted mass, and of too many or equal candidates."""
-    k, together = channel.layout.k, channel.rows * (channel.width - 1) + 1
+    k, together = channel.layout.k, channel.equations
     notes = []
     if channel.is_open:
         notes.append(
@@ -94,19 +84,21 @@ def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _decided(channel: Tables, estimates: Floats, constant: Floats, slope: Floats, n: int) -> Floats:
+def _decided(fit: Selected) -> Floats:
     """Return the decision on each candidate's share, near its posterior median, and on the rest.
 
     Candidates that are not chosen hold at most what the chosen ones leave. Where they are far more
     than places, their estimates say the same few things again and again: then they get nothing,
     and in a complete list equal parts of it.
     """
+    channel, estimates = fit.channel, fit.unbiased
+    constant, slope = fit.noise(fit.weighed_at)
     k, chosen = channel.layout.k, np.zeros(channel.layout.k, np.bool_)
-    chosen[channel.chosen] = True
+    chosen[fit.chosen] = True
     rest = float(np.clip(1 - np.maximum(estimates[:k][chosen], 0).sum(), 0, 1))
     mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
     listed, noise, steepness = estimates[:k], constant[:k], float(slope[:k].mean())
-    posterior = learn(Stratum(listed, noise, steepness, mean, float(n), fixed_sum=False))
+    posterior = learn(Stratum(listed, noise, steepness, mean, float(fit.n), fixed_sum=False))
     rows = posterior.rows
     shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
     shares[chosen] /= max(1.0, float(shares[chosen].sum()))
@@ -123,8 +115,8 @@ def _decided(channel: Tables, estimates: Floats, constant: Floats, slope: Floats
     return np.asarray(shares / shares.sum())
 
 
-def select(counts: Counts, better: Better | None = None) -> Counts:
-    """Return the counts with the candidates chosen that stand out of the noise.
+def select(counts: Counts, better: Better | None = None) -> Selected:
+    """Return the fit with the candidates chosen that stand out of the noise.
 
     Stepwise: solve for the chosen candidates and the mass of all others; add those whose places
     hold significantly more than the solution tells, drop those that no longer do. What is not
@@ -132,12 +124,42 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
     few does no harm. The chi-square of what is left inflates the variances. Without steps the
     candidates are those that a Lasso leaves.
     """
-    channel = counts.channel
-    if not (isinstance(channel, Tables) and channel.solves and channel.layout.k):
+    start = _nobody(counts)
+    channel, k = start.channel, start.channel.layout.k
+    enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
+    most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
+    eligible = np.ones(k, np.bool_)
+    for group in channel.layout.alike():
+        eligible[group[1:]] = False
+    chosen = np.zeros(k, np.bool_)
+    if better is None:
+        better = _kept
+        chosen = _told_apart(start, chosen, eligible & _lasso(start, enter, most))
+    fit = start.choose(np.flatnonzero(chosen), start.weighed_at)
+    seen: set[bytes] = set()
+    while len(seen) < ROUNDS:
+        seen.add(np.packbits(chosen).tobytes())
+        scores = fit.scores / np.sqrt(fit.inflation)
+        shares = _on_simplex(fit.unbiased, chosen)
+        following = better(chosen, np.where(eligible, scores, 0.0), enter, most)
+        following = _told_apart(fit, chosen, following)
+        again = np.packbits(following).tobytes() in seen
+        chosen = chosen if again else following
+        fit = fit.choose(np.flatnonzero(chosen), shares)
+        if again:
+            break
+    return fit
+
+
+def _nobody(counts: Counts) -> Selected:
+    """Return the fit with nobody chosen yet, for counts that can be chosen among."""
+    fit = fitted(counts)
+    if not (isinstance(fit, Places) and fit.channel.solvable and fit.channel.layout.k):
         raise ValueError(
             f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
             "use shrinkage(counts)"
         )
+    channel = fit.channel
     if channel.is_solved and not channel.is_open:
         raise ValueError(
             f"the answers of {counts.mechanism} can all be solved for together: "
@@ -145,41 +167,15 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
         )
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
-    k = channel.layout.k
-    enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
-    most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
-    masses = channel.masses_of(counts.cells)
-    shares = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
-    eligible = np.ones(k, np.bool_)
-    for group in channel.layout.alike():
-        eligible[group[1:]] = False
-    chosen = np.zeros(k, np.bool_)
-    if better is None:
-        better = _kept
-        chosen = _told_apart(
-            channel, chosen, eligible & _lasso(channel, masses, counts.n, enter, most)
-        )
-    seen: set[bytes] = set()
-    while len(seen) < ROUNDS:
-        seen.add(np.packbits(chosen).tobytes())
-        step = channel.choose(np.flatnonzero(chosen), shares, 1.0)
-        estimates, scores = step.scores(masses, counts.n)
-        scores /= np.sqrt(_inflation(step, masses, counts.n))
-        shares = _on_simplex(estimates, chosen)
-        following = better(chosen, np.where(eligible, scores, 0.0), enter, most)
-        following = _told_apart(channel, chosen, following)
-        if np.packbits(following).tobytes() in seen:
-            break
-        chosen = following
-    at = np.flatnonzero(chosen)
-    inflation = _inflation(channel.choose(at, shares, 1.0), masses, counts.n)
-    return counts.through(channel.choose(at, shares, inflation))
+    none = np.zeros(0, np.int64)
+    shares = _on_simplex(np.zeros(channel.k), np.zeros(channel.layout.k, np.bool_))
+    return Selected(counts, none, shares)
 
 
-def _told_apart(channel: Tables, chosen: Booleans, following: Booleans) -> Booleans:
+def _told_apart(fit: Selected, chosen: Booleans, following: Booleans) -> Booleans:
     """Return the next chosen ones, fewer of the new ones if they cannot be told apart together."""
     while True:
-        solver = channel.choose(np.flatnonzero(following), np.zeros(channel.k), 1.0).first_solver
+        solver = fit.choose(np.flatnonzero(following), fit.weighed_at).equal_solver
         new = np.flatnonzero(following & ~chosen)
         if solver.inverse is not None or not len(new):
             return following
@@ -221,27 +217,12 @@ def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
     return shares
 
 
-def _inflation(channel: Tables, masses: Floats, n: int) -> float:
-    """Return the chi-square of the residuals over its degrees of freedom, if above one.
-
-    Those who were chosen as the largest of many take more than a degree of freedom each.
-    """
-    assert channel.weighed_at is not None
-    assert channel.chosen is not None
-    square, freedom = channel.chi_square(channel.weighted_at(channel.weighed_at), masses, n)
-    k, chosen = channel.layout.k, max(len(channel.chosen), 1)
-    searched = len(channel.chosen) * math.log(max(k / chosen, 1.0))
-    return max(1.0, square / max(freedom - searched, 0.5 * freedom, 1.0))
-
-
-def _lasso(channel: Tables, masses: Floats, n: int, enter: float, most: int) -> Booleans:
+def _lasso(fit: Selected, enter: float, most: int) -> Booleans:
     """Return the candidates with a positive coefficient in a Lasso, the largest ones."""
-    k = channel.layout.k
-    nobody = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
-    full = channel.choose(np.arange(k), nobody, 1.0).solver(nobody)
+    full = fit.channel.solver(fit.weighed_at, fit.channel.layout)
     own = full.own_weights
     # A coefficient is zero unless its evidence exceeds what chance gives the largest of all.
-    coefficients = lasso(full, masses - full.filled, enter * np.sqrt(own / n))
+    coefficients = lasso(full, fit.masses - full.filled, enter * np.sqrt(own / fit.n))
     out = coefficients > 0
     if out.sum() > most:
         out &= coefficients >= np.sort(coefficients)[-most]

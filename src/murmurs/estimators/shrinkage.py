@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from murmurs.channels.blocks import HadamardBlocks
 from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import SQUARES, TINY, Posterior, Stratum, Support, learn
+from murmurs.inference.fit import Fit, fitted
 
 HALF = 10.0
 """Number of answers at which posterior means and the common level weigh the same."""
@@ -45,19 +45,25 @@ def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estim
     """
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
-    channel = counts.channel
-    found = channel.support(counts.cells)
-    if found is not None:
-        shares, deviations = from_support(found[0], counts.n, float(found[1]), float(found[2]))
-    elif isinstance(channel, HadamardBlocks):
-        shares, deviations = from_blocks(channel, counts.cells, counts.n)
+    return shrink(fitted(counts), why)
+
+
+def shrink(fit: Fit, why: str) -> Estimate:
+    """Return the shrunk shares of a fit."""
+    if fit.support is not None:
+        support, hit, miss = fit.support
+        shares, deviations = from_support(support, fit.n, float(hit), float(miss))
     else:
-        estimates = channel.invert(counts.cells, counts.n)
-        plausible = np.maximum(estimates, 0)
-        plausible = plausible / max(float(plausible.sum()), TINY)
-        constant, slope = channel.noise(plausible, counts.n)
-        shares, deviations = from_estimates(estimates, constant, float(slope[0]), counts.n)
-    return Estimate(counts, shares, "shrinkage", why, posterior_deviations=deviations)
+        shares, deviations = _from_shares(fit, fit.refined())
+        again = fit.reweighted(shares)
+        if again is not None:
+            shares, deviations = _from_shares(fit, again)
+    return Estimate(fit.counts, shares, "shrinkage", why, posterior_deviations=deviations, fit=fit)
+
+
+def _from_shares(fit: Fit, refined: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
+    estimates, constant, slope = refined
+    return from_estimates(estimates, constant, float(slope[0]), fit.n)
 
 
 def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Floats, Floats]:
@@ -118,31 +124,6 @@ def from_estimates(
         for j, total in zip(members, totals.tolist(), strict=True)
     ]
     return decide([learn(stratum) for stratum in strata], members)
-
-
-def from_blocks(channel: HadamardBlocks, cells: Integers, n: int) -> tuple[Floats, Floats]:
-    """Return shares and posterior deviations from Hadamard response.
-
-    Its estimates are corrected by what the blocks' totals tell; with many reports a place and
-    blocks that are not too large, once more by least squares weighted at the first result.
-    """
-    shares, deviations = _by_block(channel, *channel.corrected(cells, n), n)
-    if channel.rows <= 512 and n >= 20 * cells.size:
-        shares, deviations = _by_block(channel, *channel.reweighted(cells, n, shares), n)
-    return shares, deviations
-
-
-def _by_block(
-    channel: HadamardBlocks, estimates: Floats, constant: Floats, n: int
-) -> tuple[Floats, Floats]:
-    """Return shares, with one noise for each block.
-
-    A cell's own is computed from its estimate and is smaller where that is large, be it by chance:
-    large estimates would pass for sure ones.
-    """
-    block = np.arange(channel.k) % channel.blocks
-    mean = np.bincount(block, constant) / np.bincount(block)
-    return from_estimates(estimates, mean[block], 0.0, n)
 
 
 def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats, Floats]:

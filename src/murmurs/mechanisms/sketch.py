@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 from murmurs import kernels, walsh
 from murmurs.bulk import Bulk
 from murmurs.channels.sketch import SignSketch
-from murmurs.channels.tables import BitSketch
+from murmurs.channels.tables import MeanSketch
 from murmurs.checks import Integers, whole
 from murmurs.hashing import bucket
 from murmurs.layout import Keyed
@@ -67,9 +66,9 @@ class CountMeanSketch(Tabled[Row]):
         return numbers(self.k, self.rows, self.width, self.salt)
 
     @cached_property
-    def channel(self) -> BitSketch:
+    def channel(self) -> MeanSketch:
         """Cell (j, 0) counts the reports of row j, cell (j, 1 + b) those with bit b set."""
-        return dataclasses.replace(self.table.table(self.layout, False), solves=False)
+        return MeanSketch(self.layout, False, self.table.one, self.table.zero)
 
 
 def numbers(k: int, rows: int, width: int, salt: int) -> Keyed:

@@ -1,0 +1,117 @@
+"""A fit: the unbiased shares of counts, with their noise.
+
+A channel is a law and knows no data. What data decide (which answers are solved for together, how
+cells are weighted, by how much the noise exceeds its law) is in the fit. Every `Estimate` carries
+one, and its intervals, detection and differences ask it and nothing else.
+
+`fitted` makes the fit that suits a channel. A law with its own kind of fit registers it there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, singledispatch
+from typing import Literal
+
+import numpy as np
+
+from murmurs.channel import Channel
+from murmurs.checks import Floats, Integers
+from murmurs.counts import Counts
+
+Target = Literal["respondents", "population"]
+"""Whose shares: the people who answered, or the population they are a random sample of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The channel's own linear inverse applied to counts, with the noise that its law gives."""
+
+    counts: Counts
+
+    @property
+    def n(self) -> int:
+        """How many reports there are."""
+        return self.counts.n
+
+    @property
+    def channel(self) -> Channel:
+        """The law of the cells, given what the counts say about anything but the answers."""
+        return self.counts.channel
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The unbiased shares; they may be negative."""
+        return self.channel.invert(self.counts.cells, self.n)
+
+    def noise(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return c and s: each unbiased share has variance c + s * (that share).
+
+        For the people who answered; ``shares`` says what the other answers are.
+        """
+        return self.channel.noise(shares, self.n)
+
+    def refined(self) -> tuple[Floats, Floats, Floats]:
+        """Return shares with c and s of their noise, for estimators that trade bias for variance.
+
+        They are the unbiased ones, unless the cells tell more than the linear inverse uses.
+        """
+        return self.unbiased, *self.noise(plausible(self.unbiased))
+
+    def reweighted(self, shares: Floats) -> tuple[Floats, Floats, Floats] | None:
+        """Return the same with cells weighted as if these shares were the truth, if that pays."""
+        return None
+
+    def covariance(self, shares: Floats, target: Target) -> Floats:
+        """Return the covariance of the unbiased shares if these shares are the truth."""
+        channel = self.channel
+        cells = (
+            channel.covariance_sampled(shares, self.n)
+            if target == "population"
+            else channel.covariance(self.n * shares)
+        )
+        zero = channel.invert(np.zeros(channel.cells), self.n)
+        units = np.eye(len(cells)).reshape(len(cells), *channel.cells)
+        inverse = np.array([channel.invert(unit, self.n) - zero for unit in units])
+        return np.asarray(inverse.T @ cells @ inverse)
+
+    @property
+    def support(self) -> tuple[Integers, Fraction, Fraction] | None:
+        """Counts of support with their two chances, where the unbiased shares are made of them."""
+        return self.channel.support(self.counts.cells)
+
+    @property
+    def tells_absence(self) -> bool:
+        """Whether the unbiased share of an answer that nobody holds is zero but for its noise."""
+        return self.channel.tells_absence
+
+    def widen(self, limits: Floats) -> Floats:
+        """Return limits of the shares, wider where the cells cannot tell an answer from another."""
+        return limits
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the fit before using it."""
+        return ()
+
+
+def plausible(shares: Floats) -> Floats:
+    """Return shares brought into their range, to compute noise with: none negative, sum one."""
+    positive = np.clip(shares, 0, 1)
+    total = float(positive.sum())
+    return np.asarray(positive / total if total > 0 else np.full(len(positive), 1 / len(positive)))
+
+
+def fitted(counts: Counts) -> Fit:
+    """Return the fit that suits the channel of the counts."""
+    return _fitted(counts.channel, counts)
+
+
+@singledispatch
+def _fitted(_channel: Channel, counts: Counts) -> Fit:
+    return Fit(counts)
+
+
+register = _fitted.register
+"""Registers ``(channel, counts) -> Fit`` for a kind of channel."""

@@ -1,0 +1,228 @@
+"""Fits of hashed answers in cohorts: shares from the masses on the places of known hash functions.
+
+All answers are solved for together where that can be (`LeastSquares`); of very many, some are
+solved for together and each other one beside them (`Selected`); otherwise an answer's share is an
+average over its places (`Averages`). All three are linear in the estimated masses.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self, cast
+
+import numpy as np
+
+from murmurs.channels.solving import Solver
+from murmurs.channels.tables import Tables, private_noise
+from murmurs.checks import Floats, Integers
+from murmurs.counts import Counts
+from murmurs.inference.fit import Fit, Target, plausible, register
+from murmurs.layout import Layout
+
+NOTED = 1.2
+"""Variance inflation from which on a note is added."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places(Fit):
+    """What fits of hashed answers share: estimated masses, and a linear map from them to shares."""
+
+    @property
+    def channel(self) -> Tables:
+        """The law of the tables."""
+        return cast(Tables, self.counts.channel)
+
+    @cached_property
+    def masses(self) -> Floats:
+        """The unbiased estimate of the mass on each place of each cohort."""
+        return self.channel.masses_of(self.counts.cells)
+
+    @property
+    def inflation(self) -> float:
+        """By how much the noise exceeds the law's."""
+        return 1.0
+
+    @abstractmethod
+    def shares_of(self, masses: Floats) -> Floats:
+        """Return the shares of a table of masses."""
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The shares of the estimated masses."""
+        return self.shares_of(self.masses)
+
+    def covariance(self, shares: Floats, target: Target) -> Floats:
+        """Return the covariance of the shares, through the map and the law of each cohort."""
+        channel, n = self.channel, self.n
+        table = (channel.rows, channel.width)
+        zero = self.shares_of(np.zeros(table))
+        units = np.eye(channel.rows * channel.width).reshape(-1, *table)
+        lever = np.array([self.shares_of(unit) - zero for unit in units])
+        out = np.zeros((len(zero), len(zero)))
+        for row, own in enumerate(lever.reshape(*table, -1)):
+            people = n * float(channel.row_parts[row, 0]) * channel.difference**2
+            out += own.T @ channel.row_covariance(shares, row) @ own / people
+        out *= self.inflation
+        if target == "population":
+            return out
+        return np.asarray(out - (np.diag(shares) - np.outer(shares, shares)) / n)
+
+    def chi_square(self, solver: Solver) -> tuple[float, int]:
+        """Return the weighted squares of what a solution leaves, and their degrees of freedom."""
+        channel = self.channel
+        left = self.masses - solver.fitted(solver.solve(self.masses))
+        reported = channel.row_parts[:, 0] > 0.5 / self.n
+        freedom = int(reported.sum()) * (channel.width - channel.exclusive) - solver.layout.k
+        return self.n * float((solver.weights * left**2)[reported].sum()), freedom
+
+
+@dataclass(frozen=True, eq=False)
+class Averages(Places):
+    """The mean over hash functions: an answer takes up what others have on its places."""
+
+    def shares_of(self, masses: Floats) -> Floats:
+        """Return the average of an answer's places, less what others add on average."""
+        return self.channel.unhash(self.channel.row_parts * masses)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares(Places):
+    """All answers solved for together, cells weighted by what a first solution gave."""
+
+    @cached_property
+    def solver(self) -> Solver:
+        """The normal equations, weighted at the solution with equal weights."""
+        channel = self.channel
+        first = channel.with_rest(channel.equal_solver.solve(self.masses))
+        return channel.solver_at(plausible(first))
+
+    def shares_of(self, masses: Floats) -> Floats:
+        """Return the solution."""
+        return self.channel.with_rest(self.solver.solve(masses))
+
+    def noise(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the noise of the solution weighted at these shares."""
+        solver = self.channel.solver_at(shares)
+        return self.channel.solved_noise(solver, shares, self.n, self.inflation)
+
+    @cached_property
+    def inflation(self) -> float:
+        """The residuals' mean square, if it is surely above one.
+
+        It is one, unless much of what nobody listed falls on few places.
+        """
+        if self.channel.other is None:
+            return 1.0
+        square, freedom = self.chi_square(self.solver)
+        surely = square > freedom + 1.5 * np.sqrt(2 * max(freedom, 1))
+        return square / freedom if freedom > 0 and surely else 1.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when a common string is missing from the list."""
+        if self.inflation <= NOTED:
+            return ()
+        return (
+            "the counts fit the candidates badly, as if a common string were in no list; "
+            f"intervals are {self.inflation**0.5:.2g} times as wide for that",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Places):
+    """Some answers solved for together, each other one beside them.
+
+    Cells are weighted at the shares ``weighed_at``.
+    """
+
+    chosen: Integers
+    weighed_at: Floats
+
+    def choose(self, chosen: Integers, weighed_at: Floats) -> Self:
+        """Return the same with another choice."""
+        return replace(self, chosen=chosen, weighed_at=weighed_at)
+
+    @cached_property
+    def inflation(self) -> float:
+        """The chi-square of the residuals over its degrees of freedom, if above one.
+
+        What is not chosen falls on some places more than on others. Answers that were chosen as the
+        largest of many take more than a degree of freedom each.
+        """
+        square, freedom = self.chi_square(self.solver)
+        k, chosen = self.channel.layout.k, len(self.chosen)
+        searched = chosen * math.log(max(k / max(chosen, 1), 1.0))
+        return max(1.0, square / max(freedom - searched, 0.5 * freedom, 1.0))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout of the chosen answers."""
+        return self.channel.layout.select(self.chosen)
+
+    @cached_property
+    def equal_solver(self) -> Solver:
+        """The normal equations of the chosen answers with the weights of equal shares."""
+        k = self.channel.k
+        return self.channel.solver(np.full(k, 1 / k), self.layout)
+
+    @cached_property
+    def solver(self) -> Solver:
+        """The normal equations of the chosen answers, weighted at the shares of the choice."""
+        solver = self.channel.solver(self.weighed_at, self.layout)
+        return self.equal_solver if solver.inverse is None else solver
+
+    @cached_property
+    def _every(self) -> Solver:
+        """The same weights with the layout of all answers."""
+        return replace(self.solver, layout=self.channel.layout)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """The weight of each answer's own evidence, if it is added to the chosen ones."""
+        return self._every.own_weights * (1 - self.solver.explained())
+
+    def shares_of(self, masses: Floats) -> Floats:
+        """Return the solution, and for each other answer what it gets beside the chosen ones."""
+        shares = self.solver.solve(masses)
+        out = self._every.against(masses - self.solver.fitted(shares)) / self.alone
+        out[self.chosen] = shares
+        rest = [1 - shares.sum()] if self.channel.other is not None else []
+        return np.append(out, rest)
+
+    @property
+    def scores(self) -> Floats:
+        """How many standard errors each listed answer's share is above zero."""
+        weight = self.alone.copy()
+        weight[self.chosen] = 1 / np.diag(self.solver.solution)
+        return self.unbiased[: len(weight)] * np.sqrt(self.n * weight)
+
+    def noise(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the noise of the solution, and of each answer beside it."""
+        channel, solver = self.channel, self.solver
+        hit, miss = float(channel.hit), float(channel.miss)
+        solved = self.inflation * solver.variances(shares[self.chosen], self.n, hit, miss)
+        variance = self.inflation / (self.n * self.alone)
+        variance[self.chosen] = solved[:-1]
+        slope = self._every.slopes(variance, hit, miss)
+        if channel.other is not None:
+            variance, slope = np.append(variance, solved[-1]), np.append(slope, 0.0)
+        return private_noise(variance, slope, shares, self.n)
+
+    @property
+    def tells_absence(self) -> bool:
+        """The strong answers are solved for, so nothing of them is left on others' places."""
+        return True
+
+    def widen(self, limits: Floats) -> Floats:
+        """Let the unlisted mass be as small as zero: rare candidates are mixed with it."""
+        if self.channel.other is not None:
+            limits[self.channel.other, 0] = 0.0
+        return limits
+
+
+@register
+def _(channel: Tables, counts: Counts) -> Fit:
+    return LeastSquares(counts) if channel.is_solved else Averages(counts)
