@@ -2,9 +2,9 @@
 
 from murmurs import estimators
 from murmurs.counts import Counts
+from murmurs.device import Device
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
-from murmurs.longitudinal import Device
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
