@@ -1,7 +1,7 @@
 """Learn what people answer without learning what anyone answered."""
 
 from murmurs import estimators
-from murmurs.counts import Counts
+from murmurs.counts import Counts, pool
 from murmurs.device import Device
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
@@ -62,5 +62,6 @@ __all__ = [
     "Warner",
     "estimate",
     "estimators",
+    "pool",
     "tune",
 ]

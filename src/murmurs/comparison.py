@@ -68,7 +68,7 @@ def detect(counts: Counts, level: float = 0.05, control: Control = "bonferroni")
     """Test for each answer that nobody holds it.
 
     If so, the reports that support it are binomial with the chance of false support, exactly;
-    where the channel has no such counts the law of its inverse stands in.
+    where the channel has no such counts, or people report again, the law of its inverse stands in.
     """
     level = real(level, "level", 1e-12, 0.5)
     if counts.n == 0:
@@ -86,14 +86,14 @@ def detect(counts: Counts, level: float = 0.05, control: Control = "bonferroni")
         unbiased = counts.channel.invert(counts.cells, counts.n)
         positive = np.clip(unbiased, 0, 1)
         constant, _ = counts.channel.noise(positive / max(positive.sum(), 1e-300), counts.n)
-        p_values = _tail(unbiased / np.sqrt(constant), counts.n, counts.channel.false_support)
+        p_values = _tail(unbiased / np.sqrt(constant), counts.people, counts.channel.false_support)
     return Detection(_rejected(p_values, level, control), p_values, level, control)
 
 
 def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
     """Return the probability of larger scores: normal, or with the skewness of counts of support.
 
-    A score is then that of a binomial number, of as many reports as would support an absent answer.
+    A score is then that of a binomial number, of as many people as would support an absent answer.
     """
     if chance is None:
         return normal_tail(scores)

@@ -49,6 +49,9 @@ class Estimate:
         known = getattr(self.counts.mechanism, "labels", ())
         if known and not self.labels:
             object.__setattr__(self, "labels", tuple(known))
+        assumed = self.counts.assumption
+        if assumed and assumed not in self.notes:
+            object.__setattr__(self, "notes", (*self.notes, assumed))
 
     @property
     def n(self) -> int:
@@ -118,7 +121,8 @@ class Estimate:
         if target == "respondents":
             return Scale(constant, slope, 0.0)
         if target == "population":
-            return Scale(constant, slope + 1 / self.n, 1 / self.n)
+            people = self.counts.people
+            return Scale(constant, slope + 1 / people, 1 / people)
         raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
 
     def columns(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channel import ONCE, Channel, Repeats
 from murmurs.channels.sketch import Sketch
 from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.checks import Floats, Integers
@@ -50,6 +50,7 @@ class Tables(Sketch):
     chosen: Integers | None = None
     weighed_at: Floats | None = None
     inflation: float | None = None
+    repeats: Repeats = ONCE
 
     @property
     @abstractmethod
@@ -63,6 +64,10 @@ class Tables(Sketch):
     @abstractmethod
     def placed(self, cells: Integers | Floats) -> Integers | Floats:
         """Return the counts on the places of each row."""
+
+    def groups(self, cells: Integers) -> Integers:
+        """Return the reports to each row."""
+        return np.asarray(self.reports_of(cells), np.int64)
 
     def given(self, cells: Integers) -> Self:
         """Return the channel among as many people in each row as there are."""
@@ -98,7 +103,14 @@ class Tables(Sketch):
         law = float(self.miss) + self.difference * masses
         pair = float(self.filled_pair)
         return Solver(
-            self.chosen_layout, filled, pair, self.row_parts, law, self.difference, self.exclusive
+            self.chosen_layout,
+            filled,
+            pair,
+            self.row_parts,
+            law,
+            self.difference,
+            self.exclusive,
+            self.repeats,
         )
 
     @property
@@ -229,17 +241,22 @@ class Tables(Sketch):
         if self.is_solved:
             return self._solved_noise(self.weighted_at(shares), shares, n)
         own, _ = self._crowd
-        crowded = float(self.miss + (self.hit - self.miss) * self.filled)
-        square = self.difference**2
+        each = own / self.difference**2
         return self.spread_noise(
-            shares,
-            n,
-            own * float(self.hit * (1 - self.hit)) / square,
-            own * crowded * (1 - crowded) / square,
+            shares, n, each * self._variance(self.hit), each * self._variance(self._crowded)
         )
 
+    @property
+    def _crowded(self) -> Fraction:
+        """The chance of a place of a random string."""
+        return self.miss + (self.hit - self.miss) * self.filled
+
+    def _variance(self, law: Fraction) -> float:
+        """Return the variance that a report adds to the count of a place, given its chance."""
+        return float(self.repeats.spread(law))
+
     def _solved_noise(self, solver: Solver, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        hit, miss = float(self.hit), float(self.miss)
+        hit, miss = self._variance(self.hit), self._variance(self.miss)
         at = shares if self.chosen is None else shares[self.chosen]
         at = at[: solver.layout.k]
         both = self._keep(
@@ -257,13 +274,13 @@ class Tables(Sketch):
         if self.is_open:
             variance, slope = np.append(variance, both[-1]), np.append(slope, 0.0)
         # What is left without the sampling of the people themselves, and without the own share.
-        private = variance - shares * (1 - shares) / n
+        private = variance - shares * (1 - shares) * self.times / n
         return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
 
     @property
     def false_support(self) -> float:
         """The chance of a place of a random string."""
-        return float(self.miss + (self.hit - self.miss) * self.filled)
+        return self.repeats.skewed_chance(self._crowded)
 
     @property
     def tells_absence(self) -> bool:
@@ -370,6 +387,10 @@ class BitSketch(Tables):
         """Rows must add up to the reports, and no bit be set more often than its row is sent."""
         if int(cells[:, 0].sum()) != n:
             return f"rows add up to {int(cells[:, 0].sum())} reports, but there are {n} reports"
+        parted = np.flatnonzero(cells[:, 0] % self.times)
+        if len(parted):
+            row = int(parted[0])
+            return f"row {row} has {cells[row, 0]} reports, not {self.times} of each person"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])
         if len(above):
             row, bit = (int(x) for x in above[0])
@@ -410,8 +431,11 @@ class BitSketch(Tables):
         return self.difference * self.totals(self.row_parts * weights[:, 1:])
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells: bits of one row are independent given the row."""
-        size = 1 + self.width
+        """Return the covariance of the cells: bits of one row are independent given the row.
+
+        Two reports of one person are of one row; of a bit they share all but what is `fresh`.
+        """
+        size, times = 1 + self.width, self.times
         out = np.zeros((self.rows * size, self.rows * size))
         histogram = np.asarray(histogram, np.float64)
         for answer, (people, mean) in enumerate(zip(histogram, self.matrix(), strict=True)):
@@ -419,10 +443,12 @@ class BitSketch(Tables):
             for row in range(self.rows):
                 part = slice(row * size, (row + 1) * size)
                 given_row = mean[part] * self.rows
-                block = np.outer(given_row, given_row)
+                block = times * np.outer(given_row, given_row)
                 if answer == self.layout.k:  # both of two places are on together less often
-                    block[1:, 1:] += self.difference**2 * float(self.filled_pair - self.filled**2)
-                np.fill_diagonal(block, given_row)
+                    pair = float(self.filled_pair - self.filled**2)
+                    block[1:, 1:] += times * self.difference**2 * pair
+                fresh = np.append(0.0, self.repeats.fresh(given_row[1:]))
+                np.fill_diagonal(block, times * given_row - (times - 1) * fresh)
                 second[part, part] = block / self.rows
-            out += people * (second - np.outer(mean, mean))
+            out += people * (second - times * np.outer(mean, mean))
         return out
