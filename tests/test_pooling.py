@@ -450,7 +450,7 @@ def test_differences_of_pooled_counts_are_tested_at_their_level() -> None:
 
     Kolmogorov's test at the false-alarm rate; taken as other people's reports they are rejected.
     """
-    for name, surveys in (("LOSUE", 40),):
+    for name, surveys in (("LOSUE", 40), ("Rappor", 25)):
         mechanism, asked, _ = SURVEYS[name]
         rng = np.random.default_rng(12)
         shares = np.full(mechanism.k, 1 / mechanism.k)
@@ -466,6 +466,21 @@ def test_differences_of_pooled_counts_are_tested_at_their_level() -> None:
                 p_values.append(change.p_value)
         assert scipy.stats.kstest(found[WEEKS], "uniform").pvalue > FALSE_ALARM
         assert scipy.stats.kstest(found[1], "uniform").pvalue < FALSE_ALARM
+
+
+def test_a_change_of_strings_is_seen_by_the_test_of_all_together() -> None:
+    """Cohorts have counts of their own: the inverse is linear only near what is expected."""
+    over = mm.Rappor(8, 2, 4, f=0.25, p=0.25, q=0.75).over(["a", "b", "c"])
+    rng, same, other = np.random.default_rng(1), [], []
+    for _ in range(25):
+        one, two, three = (
+            mm.estimators.unbiased(over.simulate(rng.multinomial(20_000, shares), rng))
+            for shares in ([0.4, 0.3, 0.2, 0.1], [0.4, 0.3, 0.2, 0.1], [0.5, 0.2, 0.2, 0.1])
+        )
+        same.append(one.difference(two).p_value)
+        other.append(one.difference(three).p_value)
+    assert scipy.stats.kstest(same, "uniform").pvalue > FALSE_ALARM
+    assert max(other) < 1e-3
 
 
 # Pooling

@@ -185,7 +185,9 @@ class Difference:
             if self.target == "population"
             else channel.covariance(n * shares)
         )
-        zero = channel.invert(np.zeros(channel.cells), n)
-        units = np.eye(len(cells)).reshape(len(cells), *channel.cells)
-        inverse = np.array([channel.invert(unit, n) - zero for unit in units])
+        # Where a row's reports are counted too, the inverse is linear only near what is expected.
+        expected, step = n * channel.mean(shares), 1e-3 * n / len(cells)
+        steps = (step * np.eye(len(cells))).reshape(len(cells), *channel.cells)
+        at = channel.invert(expected, n)
+        inverse = np.array([channel.invert(expected + each, n) - at for each in steps]) / step
         return np.asarray(inverse.T @ cells @ inverse)
