@@ -244,6 +244,35 @@ def test_copies_of_reports_count_as_the_people_they_are_of(mechanism: Mechanism[
     assert seven.repeats.skewed_chance(seven.miss) == pytest.approx(float(seven.miss))  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("mechanism", copies()[1:], ids=repr)
+def test_every_estimator_takes_copies_of_reports_as_the_people_they_are_of(
+    mechanism: Mechanism[Any],
+) -> None:
+    rng = np.random.default_rng(2)
+    law = 1 / np.arange(1.0, mechanism.k + 1) ** 2
+    one = mechanism.simulate(rng.multinomial(3000, law / law.sum()), rng)
+    seven = mm.pool([one] * 7, people="same")
+    compared = 0
+    for estimator in (mm.estimate, *mm.estimators.BY_NAME.values()):
+        try:
+            wanted = estimator(one)
+        except ValueError:
+            with pytest.raises(ValueError, match="use"):
+                estimator(seven)
+            continue
+        found = estimator(seven)
+        compared += 1
+        np.testing.assert_allclose(found.shares, wanted.shares, atol=1e-6)
+        np.testing.assert_allclose(found.unbiased, wanted.unbiased, atol=1e-9)
+        for target in ("respondents", "population"):
+            one_way, other = (e.interval(0.9, target) for e in (found, wanted))  # type: ignore[arg-type]
+            np.testing.assert_allclose(one_way, other, atol=1e-6)
+        if found.counts.channel.tells_absence:
+            p_values = found.detected().p_values
+            np.testing.assert_allclose(p_values, wanted.detected().p_values, rtol=1e-6)
+    assert compared >= 8
+
+
 def test_without_a_permanent_response_only_the_people_are_the_same() -> None:
     """RAPPOR with f = 0: given the people, reports are as independent as those of others."""
     mechanism, shares = mm.BasicRappor(k=3, f=0.0, p=0.25, q=0.75), np.array([0.5, 0.3, 0.2])

@@ -58,7 +58,7 @@ def selection(
     assert isinstance(channel, Tables)
     assert channel.weighed_at is not None
     constant, slope = channel.noise(channel.weighed_at, chosen.n)
-    shares = _decided(channel, estimates, constant, slope, chosen.n)
+    shares = _decided(channel, estimates, constant, slope, chosen.people)
     return Estimate(
         chosen,
         shares,

@@ -56,7 +56,7 @@ def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estim
         plausible = np.maximum(estimates, 0)
         plausible = plausible / max(float(plausible.sum()), TINY)
         constant, slope = channel.noise(plausible, counts.n)
-        shares, deviations = from_estimates(estimates, constant, float(slope[0]), counts.n)
+        shares, deviations = from_estimates(estimates, constant, float(slope[0]), counts.people)
     return Estimate(counts, shares, "shrinkage", why, posterior_deviations=deviations)
 
 
