@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.averaging`` writes docs/results/averaging.json, .md and .png: how often the
 most likely guess is right after t reports, for devices that keep their permanent response and for
-devices that draw it anew, for people whose value stays and for people who go to and fro between
-two values, beside what the two epsilons allow.
+devices that draw it anew; for people whose value stays, who go to and fro between two values, or
+who return to a value; and for surveys that are published again. Beside stands what is allowed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import murmurs as mm
+from murmurs.device import MEMORIES
 from murmurs.hashing import buckets
 from murmurs.privacy import SCALE
 
@@ -37,14 +38,21 @@ ATTACKS = {
     "change": "Did it change? Half of the values go to and fro",
     "values": "Which two values? They take turns",
 }
+COURSES = ((0, 1, 0, 2), (0, 1, 2, 0))
+"""A, B, A, C and A, B, C, A: they change at the same reports, and have the same values."""
+
+COURSE_SETTING, COURSE_K = (0.1, 0.2), 64
+COURSE_TIMES = (1, 2, 5, 10, 20, 40, 100)
+SURVEYS = (1, 10, 100, 400, 1000)
+REPUBLISHED = mm.BasicRappor(16, f=0.9, p=0.25, q=0.75)
 
 
-def mechanisms(epsilon: float, forever: float) -> list[Kind]:
+def mechanisms(epsilon: float, forever: float, k: int = K) -> list[Kind]:
     """Return the three, with the same two promises."""
     f = 2 / (1 + math.exp(forever / 2))
     p = (1 / (1 + math.exp(epsilon / 2)) - f / 2) / (1 - f)
-    rappor = mm.BasicRappor(K, f=f, p=p, q=1 - p)
-    return [rappor, mm.LOSUE(K, epsilon, forever), mm.LOLOHA(K, epsilon, forever)]
+    rappor = mm.BasicRappor(k, f=f, p=p, q=1 - p)
+    return [rappor, mm.LOSUE(k, epsilon, forever), mm.LOLOHA(k, epsilon, forever)]
 
 
 def bound(epsilon: float, cases: int) -> float:
@@ -64,10 +72,10 @@ class Rows:
 
     def responses(self, values: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Return a permanent bit for each person and answer."""
-        random = mm.Study(rng)
-        rows = [self.mechanism._permanent(int(x), lambda *_: random) for x in values]
-        packed = np.frombuffer(b"".join(rows), np.uint8).reshape(self.n, -1)
-        return np.unpackbits(packed, axis=1, count=K, bitorder="little")
+        own, other, _, _ = self.chances()
+        bits = rng.random((self.n, self.mechanism.k)) < other
+        bits[np.arange(self.n), values] = rng.random(self.n) < own
+        return bits
 
     def chances(self) -> tuple[float, float, float, float]:
         """Return those of a permanent bit, own and other, and of a bit made from one and zero."""
@@ -79,29 +87,19 @@ class Rows:
     def seen(self, responses: NDArray[Any], t: int, rng: np.random.Generator) -> Integers:
         """Return how often each bit is set in t reports."""
         _, _, busy, idle = self.chances()
-        return rng.binomial(t, np.where(responses == 1, busy, idle))
+        return rng.binomial(t, np.where(responses, busy, idle))
 
     def support(self, seen: Integers) -> Integers:
         """Return how many reports support each answer."""
         return seen
 
-    def pairs(self, odd: Integers, even: Integers, t: int) -> tuple[Floats, Floats]:
-        """Return log-likelihoods of each single value, and of each pair of different ones."""
+    def values(self, seen: Integers, t: int) -> Floats:
+        """Return the log-likelihood of each value, if t reports come from one response to it."""
         own, other, busy, idle = self.chances()
-
-        def log(*seen: Integers) -> tuple[Floats, Floats]:
-            """Return those of the own bit and of another, all seen from one permanent bit."""
-            one = sum(x * math.log(busy) + (t - x) * math.log1p(-busy) for x in seen)
-            zero = sum(x * math.log(idle) + (t - x) * math.log1p(-idle) for x in seen)
-            true, false = (
-                np.logaddexp(math.log(c) + one, math.log1p(-c) + zero) for c in (own, other)
-            )
-            return true - false, false.sum(axis=1)
-
-        gain, base = log(odd, even)
-        (first, base_odd), (second, base_even) = log(odd), log(even)
-        both = (base_odd + base_even)[:, None, None] + first[:, :, None] + second[:, None, :]
-        return gain + base[:, None], without_diagonal(both)
+        one = seen * math.log(busy) + (t - seen) * math.log1p(-busy)
+        zero = seen * math.log(idle) + (t - seen) * math.log1p(-idle)
+        true, false = (np.logaddexp(math.log(c) + one, math.log1p(-c) + zero) for c in (own, other))
+        return np.asarray(true - false + false.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -114,15 +112,14 @@ class Functions:
     @property
     def own(self) -> Integers:
         """The bucket of each answer under each person's function."""
-        keys = np.arange(K, dtype=np.uint64)[None, :]
+        keys = np.arange(self.mechanism.k, dtype=np.uint64)[None, :]
         return buckets(keys, self.seeds[:, None], self.mechanism.g).astype(np.int64)
 
     def responses(self, values: Integers, rng: np.random.Generator) -> Integers:
         """Return the permanent bucket of each person."""
-        m = self.mechanism
-        honest = mm.Study(rng)
-        own = self.own[np.arange(len(values)), values]
-        return np.array([m._round(int(x), m.permanent, honest) for x in own])
+        n, m = len(values), self.mechanism
+        honest = rng.random(n) < m.permanent / SCALE
+        return np.where(honest, self.own[np.arange(n), values], rng.integers(0, m.g, n))
 
     def law(self, truth: int) -> Floats:
         """Return the chances of one round."""
@@ -137,28 +134,12 @@ class Functions:
         """Return how many reports support each answer."""
         return np.take_along_axis(seen, self.own, axis=1)
 
-    def pairs(self, odd: Integers, even: Integers, t: int) -> tuple[Floats, Floats]:
-        """Return log-likelihoods of each single value, and of each pair of different ones."""
-        instant, lasting = (
-            np.log(self.law(self.mechanism.truth)),
-            self.law(self.mechanism.permanent),
-        )
-        logs = [
-            np.asarray(seen @ instant.T, np.float64) for seen in (odd, even)
-        ]  # by permanent value
-
-        def mixed(by_state: Floats) -> Floats:
-            """Return the log-likelihood of each bucket: the mean over permanent values."""
-            top = by_state.max(axis=1, keepdims=True)
-            return np.asarray(top + np.log(np.exp(by_state - top) @ lasting))
-
-        one, first, second = mixed(logs[0] + logs[1]), mixed(logs[0]), mixed(logs[1])
-        own = self.own
-        single = np.take_along_axis(one, own, axis=1)
-        apart = np.take_along_axis(first, own, axis=1)[:, :, None]
-        apart = apart + np.take_along_axis(second, own, axis=1)[:, None, :]
-        shared = own[:, :, None] == own[:, None, :]  # one bucket has one permanent response
-        return single, without_diagonal(np.where(shared, single[:, :, None], apart))
+    def values(self, seen: Integers, t: int) -> Floats:
+        """Return the log-likelihood of each value, if t reports come from one response to it."""
+        by_state = seen @ np.log(self.law(self.mechanism.truth)).T
+        top = by_state.max(axis=1, keepdims=True)
+        mixed = top + np.log(np.exp(by_state - top) @ self.law(self.mechanism.permanent))
+        return np.take_along_axis(mixed, self.own, axis=1)
 
 
 def without_diagonal(pairs: Floats) -> Floats:
@@ -188,14 +169,14 @@ def right(score: NDArray[Any], truth: Integers, rng: np.random.Generator) -> flo
     return float((guess == truth).mean())
 
 
-# The three attacks
+# The attacks
 
 
 def guess_value(
     mechanism: Kind, n: int, times: tuple[int, ...], rng: np.random.Generator
 ) -> list[float]:
     """Return how often the value that most reports support is the true one, after each t."""
-    values = rng.integers(0, K, n)
+    values = rng.integers(0, mechanism.k, n)
     people = crowd(mechanism, n, rng)
     responses = people.responses(values, rng)
     seen: Any = 0
@@ -210,14 +191,15 @@ def guess_fresh(
     mechanism: Kind, n: int, times: tuple[int, ...], rng: np.random.Generator
 ) -> list[float]:
     """Return the same for devices that draw their permanent response anew for every report."""
-    values = rng.integers(0, K, n)
-    support = np.zeros((n, K), np.int64)
+    k = mechanism.k
+    values = rng.integers(0, k, n)
+    support = np.zeros((n, k), np.int64)
     found = []
     for step in np.diff((0, *times)):
         for part in np.array_split(np.arange(n), -(-n * int(step) // 10**6)):
             reports = mechanism.encode_many(np.repeat(values[part], step), rng)
-            bits = np.unpackbits(mechanism.supports(reports), axis=1, count=K, bitorder="little")
-            support[part] += bits.reshape(len(part), step, K).sum(axis=1, dtype=np.int64)
+            bits = np.unpackbits(mechanism.supports(reports), axis=1, count=k, bitorder="little")
+            support[part] += bits.reshape(len(part), step, k).sum(axis=1, dtype=np.int64)
         found.append(right(support, values, rng))
     return found
 
@@ -235,10 +217,6 @@ def guess_change(
     people = crowd(mechanism, n, rng)
     first = people.responses(values, rng)
     second = people.responses(others, rng)
-    if isinstance(people, Functions):
-        own = people.own
-        same = own[np.arange(n), values] == own[np.arange(n), others]
-        second = np.where(same, first, second)
     changed = np.arange(n) % 2 == 1
     still = changed[:, None] if second.ndim == 2 else changed
     second = np.where(still, second, first)
@@ -248,7 +226,11 @@ def guess_change(
     for before, t in zip((0, *times), times, strict=False):
         odd = odd + people.seen(first, t - before, rng)
         even = even + people.seen(second, t - before, rng)
-        single, pairs = people.pairs(odd, even, t)
+        single, one, other = (
+            people.values(odd + even, 2 * t),
+            *(people.values(seen, t) for seen in (odd, even)),
+        )
+        pairs = without_diagonal(one[:, :, None] + other[:, None, :])
         score = np.stack([log_mean(single, K), log_mean(pairs, K * (K - 1))], axis=1)
         told.append(right(score, changed.astype(np.int64), rng))
         truth = values * K + others
@@ -256,8 +238,34 @@ def guess_change(
     return told, both
 
 
+def guess_course(mechanism: Kind, memory: str, n: int, t: int, rng: np.random.Generator) -> float:
+    """Return how often the course is guessed among two, with t reports in each segment.
+
+    Everything but the order is known: the three values, when they change, and what devices keep.
+    """
+    people = crowd(mechanism, n, rng)
+    truth = rng.integers(0, 2, n)
+    by_value = np.stack([people.responses(np.full(n, value), rng) for value in range(3)])
+    reported = []
+    for segment in range(4):
+        values = np.array(COURSES)[truth, segment]
+        if memory == "value":
+            response = by_value[values, np.arange(n)]
+        else:  # a fresh one; a period is as long as a segment
+            response = people.responses(values, rng)
+        reported.append(people.seen(response, t, rng))
+    score = np.zeros((n, 2))
+    for number, course in enumerate(COURSES):
+        shared = course if memory == "value" else range(4)
+        for label in set(shared):
+            at = [segment for segment in range(4) if shared[segment] == label]
+            together = np.sum([reported[segment] for segment in at], axis=0)
+            score[:, number] += people.values(together, t * len(at))[:, course[at[0]]]
+    return right(score, truth, rng)
+
+
 def study(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
-    """Return the rates of all attacks."""
+    """Return the rates of the attacks on values that stay or go to and fro."""
     rows: list[Row] = []
     for epsilon, forever in SETTINGS:
         for mechanism in mechanisms(epsilon, forever):
@@ -271,18 +279,39 @@ def study(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
                 ("values", True, twice, both),
             ]
             for attack, kept, ts, rates in found:
-                rows.append(
-                    {
-                        "epsilon": epsilon,
-                        "forever": forever,
-                        "mechanism": type(mechanism).__name__,
-                        "attack": attack,
-                        "kept": kept,
-                        "t": ts,
-                        "rate": rates,
-                    }
-                )
+                row = {"epsilon": epsilon, "forever": forever, "kept": kept, "t": ts, "rate": rates}
+                rows.append({"mechanism": type(mechanism).__name__, "attack": attack, **row})
     return rows
+
+
+def study_courses(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
+    """Return how often the order of three values is guessed, for each memory."""
+    return [
+        {
+            "mechanism": type(mechanism).__name__,
+            "attack": "course",
+            "memory": memory,
+            "t": list(times),
+            "rate": [
+                guess_course(mechanism, memory, n, t, np.random.default_rng(seed)) for t in times
+            ],
+        }
+        for mechanism in mechanisms(*COURSE_SETTING, COURSE_K)
+        for memory in MEMORIES
+    ]
+
+
+def study_surveys(n: int, surveys: tuple[int, ...], seed: int = 1) -> list[Row]:
+    """Return how often the value is guessed from surveys that differ in the second round only."""
+    rng = np.random.default_rng(seed)
+    found = {
+        True: guess_value(REPUBLISHED, n, surveys, rng),
+        False: guess_fresh(REPUBLISHED, n, surveys, rng),
+    }
+    return [
+        {"attack": "surveys", "kept": kept, "t": list(surveys), "rate": rates}
+        for kept, rates in found.items()
+    ]
 
 
 def bounds(attack: str, epsilon: float, forever: float) -> dict[str, float]:
@@ -304,32 +333,77 @@ def page(rows: list[Row], n: int) -> str:
         "",
         f"Written by `benchmarks.averaging`: {n} people a line hold one of {K} values, all equally "
         "likely, and an attacker who knows everything but the devices' secrets makes the likeliest "
-        "guess from t reports of each. *kept*: the device keeps its permanent response; *anew*: it "
-        "draws one for every report. What [memoisation](../longitudinal.md) does and does not do.",
+        "guess from t reports of each. *kept*: the device keeps a permanent response to each value "
+        "(memory by value); *anew*: it draws one for every report. What "
+        "[memories](../longitudinal.md) do and do not do.",
         "",
         "![how often guesses are right](averaging.png)",
         "",
-        "Lines are kept permanent responses, dashed ones responses drawn anew; what the promises "
-        "allow is grey, what is guessed without any report dotted. In the middle nothing is "
-        "promised. Whoever knows when a value would change needs only the sums of either half of "
+        "Lines are kept permanent responses, dashed ones responses drawn anew, and in the last "
+        "panel responses by change; what the promises allow is grey, what is guessed without any "
+        "report dotted. Nothing is promised in the second panel, and nothing to memory by value in "
+        "the last. Whoever knows when a value would change needs only the sums of either half of "
         "the reports, so it makes no difference how often it goes to and fro.",
     ]
     for epsilon, forever in SETTINGS:
         lines += ["", f"## ε = {epsilon:g} for one report, {forever:g} for ever"]
         for attack, title in ATTACKS.items():
-            group = [r for r in rows if (r["epsilon"], r["attack"]) == (epsilon, attack)]
-            heads = [f"t = {t}" for t in group[0]["t"]]
-            lines += ["", f"{title}:", "", "| | " + " | ".join(heads) + " |"]
-            lines += ["|---|" + "---:|" * len(heads)]
-            for r in group:
-                name = f"`{r['mechanism']}`, {'kept' if r['kept'] else 'anew'}"
-                shown = [f"{100 * rate:.1f} %" for rate in r["rate"]]
-                lines.append(f"| {name} | " + " | ".join(shown) + " |")
+            group = [r for r in rows if (r.get("epsilon"), r["attack"]) == (epsilon, attack)]
+            names = [f"`{r['mechanism']}`, {'kept' if r['kept'] else 'anew'}" for r in group]
+            lines += ["", f"{title}:", "", *table(names, group)]
             for name, limit in bounds(attack, epsilon, forever).items():
-                first = f"{100 * limit:.1f} %"
-                cells = [first if name == "for ever" or i == 0 else "" for i in range(len(heads))]
+                first, every = f"{100 * limit:.1f} %", len(group[0]["t"])
+                cells = [first if name == "for ever" or i == 0 else "" for i in range(every)]
                 lines.append(f"| *at most, {name}* | " + " | ".join(cells) + " |")
+    lines += ["", *course_lines([r for r in rows if r["attack"] == "course"])]
+    lines += ["", *survey_lines([r for r in rows if r["attack"] == "surveys"])]
     return "\n".join(lines) + "\n"
+
+
+def table(names: list[str], group: list[Row], unit: str = "t") -> list[str]:
+    """Return the lines of a table of rates."""
+    heads = [f"{unit} = {t}" for t in group[0]["t"]]
+    lines = ["| | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for name, r in zip(names, group, strict=True):
+        shown = [f"{100 * rate:.1f} %" for rate in r["rate"]]
+        lines.append(f"| {name} | " + " | ".join(shown) + " |")
+    return lines
+
+
+def course_lines(group: list[Row]) -> list[str]:
+    """Return the section on values that come back."""
+    epsilon, forever = COURSE_SETTING
+    claimed, allowed = bound(3 * forever, 2), bound(4 * forever, 2)
+    names = [f"`{r['mechanism']}`, by {r['memory']}" for r in group]
+    return [
+        f"## Values that come back: ε = {epsilon:g} for one report, {forever:g} for ever",
+        "",
+        f"A, B, A, C or A, B, C, A? {COURSE_K} values; the attacker knows A, B, C and when they "
+        "change, so that a coin is right in 50 %. Both courses have three different values. If "
+        f"three times {forever:g} were all that is spent, as is often said of responses by value, "
+        f"a guess would be right in {100 * claimed:.1f} % at most. It holds only between courses "
+        "with one pattern of equal values, and these have not: whoever sees that the first and the "
+        "third segment share a response knows the course. By change and by period there are four "
+        f"responses, and {100 * allowed:.1f} % is what they allow. t reports in each segment:",
+        "",
+        *table(names, group),
+    ]
+
+
+def survey_lines(group: list[Row]) -> list[str]:
+    """Return the section on surveys that are published again."""
+    m = REPUBLISHED
+    names = [f"permanent response {'found again' if r['kept'] else 'drawn anew'}" for r in group]
+    return [
+        "## Surveys that are published again",
+        "",
+        f"The same question in surveys that differ in q by 2^-53, one report to each; `{m}`, whose "
+        f"permanent response allows {100 * bound(m.epsilon_forever, m.k):.1f} %. A device finds it "
+        "again, because it follows from the first round only; a response that follows from all "
+        "parameters is drawn anew for every survey:",
+        "",
+        *table(names, group, "surveys"),
+    ]
 
 
 BLIND = {"value": 1 / K, "change": 1 / 2, "values": 1 / (K * (K - 1))}
@@ -340,38 +414,30 @@ MARKS = {"BasicRappor": "s", "LOSUE": "o", "LOLOHA": "^"}
 
 
 def picture(rows: list[Row], path: Path) -> None:
-    """Draw the rates of the first setting against the number of reports, one panel an attack."""
+    """Draw the rates of the first setting, and of values that come back, one panel an attack."""
     from matplotlib.figure import Figure
 
     epsilon, forever = SETTINGS[0]
-    figure = Figure(figsize=(10.5, 3.8), layout="constrained")
-    axes = figure.subplots(1, len(ATTACKS), sharey=True)
-    for ax, (attack, title) in zip(axes, ATTACKS.items(), strict=True):
-        question, _, rest = title.partition("? ")
-        grey: dict[str, Any] = {"color": "#777777", "linewidth": 1}
+    figure = Figure(figsize=(13.5, 3.8), layout="constrained")
+    axes = figure.subplots(1, len(ATTACKS) + 1, sharey=True)
+    grey: dict[str, Any] = {"color": "#777777", "linewidth": 1}
+    for ax, (attack, title) in zip(axes[:-1], ATTACKS.items(), strict=True):
         level(ax, BLIND[attack], "without reports", linestyle=":", **grey)
         if attack in ("value", "values"):
             level(ax, bounds(attack, epsilon, forever)["for ever"], "at most, for ever", **grey)
         for r in rows:
-            if (r["epsilon"], r["attack"]) != (epsilon, attack):
-                continue
-            ax.semilogx(
-                r["t"],
-                [100 * rate for rate in r["rate"]],
-                color=COLOURS[r["mechanism"]],
-                marker=MARKS[r["mechanism"]],
-                markersize=4,
-                linewidth=1.4,
-                linestyle="-" if r["kept"] else (0, (3, 2)),
-                markerfacecolor=COLOURS[r["mechanism"]] if r["kept"] else "white",
-                label=r["mechanism"] + (", kept" if r["kept"] else ", anew"),
-            )
-        ax.set_title(f"{question}?\n{rest}", loc="left", fontsize=10)
-        ax.set_xlabel("reports t of each person")
-        ax.set_xlim(0.8, 2500)
-        ax.set_ylim(0, 103)
-        ax.spines[["top", "right"]].set_visible(False)
+            if (r.get("epsilon"), r["attack"]) == (epsilon, attack):
+                curve(ax, r, ", kept" if r["kept"] else ", anew", r["kept"])
+        panel(ax, title, "reports t of each person", 2500)
     axes[0].set_ylabel("guesses that are right, %")
+    ax = axes[-1]
+    level(ax, 1 / 2, "without reports", linestyle=":", **grey)
+    level(ax, bound(4 * COURSE_SETTING[1], 2), "at most, by change", **grey)
+    for r in rows:
+        if r["attack"] == "course" and r["memory"] != "period":  # which is as by change here
+            curve(ax, r, ", " + r["memory"], r["memory"] == "value")
+    numbers = f"{COURSE_K} values, ε = {COURSE_SETTING[0]:g}, {COURSE_SETTING[1]:g} for ever"
+    panel(ax, f"A, B, A, C or A, B, C, A? {numbers}", "reports t in each segment", 250)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     figure.suptitle(
@@ -380,11 +446,40 @@ def picture(rows: list[Row], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
+def curve(ax: Any, row: Row, suffix: str, solid: bool) -> None:
+    """Draw rates against the number of reports."""
+    colour = COLOURS[row["mechanism"]]
+    ax.semilogx(
+        row["t"],
+        [100 * rate for rate in row["rate"]],
+        color=colour,
+        marker=MARKS[row["mechanism"]],
+        markersize=4,
+        linewidth=1.4,
+        linestyle="-" if solid else (0, (3, 2)),
+        markerfacecolor=colour if solid else "white",
+        label=row["mechanism"] + suffix,
+    )
+
+
+def panel(ax: Any, title: str, what: str, most: int) -> None:
+    """Give a panel its title and its axes."""
+    question, _, rest = title.partition("? ")
+    ax.set_title(f"{question}?\n{rest}", loc="left", fontsize=10)
+    ax.set_xlabel(what)
+    ax.set_xlim(0.8, most)
+    ax.set_ylim(0, 103)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def level(ax: Any, rate: float, name: str, **style: Any) -> None:
     """Draw a rate as a line across a panel, with its name at the right."""
     ax.axhline(100 * rate, **style)
     if rate > 0.05:
-        ax.text(2300, 100 * rate + 1, name, color="#555555", fontsize=8, ha="right")
+        place = ax.get_yaxis_transform()
+        ax.text(
+            0.98, 100 * rate + 1, name, color="#555555", fontsize=8, ha="right", transform=place
+        )
 
 
 def main() -> None:
@@ -393,10 +488,11 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
     options = parser.parse_args()
-    rows = study(options.people, TIMES)
+    n = options.people
+    rows = [*study(n, TIMES), *study_courses(n, COURSE_TIMES), *study_surveys(n, SURVEYS)]
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / "averaging.json").write_text(json.dumps(rows, indent=0), encoding="utf-8")
-    text = page(rows, options.people)
+    text = page(rows, n)
     (options.output / "averaging.md").write_text(text, encoding="utf-8")
     picture(rows, options.output / "averaging.png")
     print(text)

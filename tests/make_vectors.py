@@ -35,8 +35,10 @@ from murmurs import (
     PermutedRappor,
     PermutedRR,
     ProjectiveGeometry,
+    Rappor,
     Subset,
 )
+from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -197,13 +199,16 @@ CONTEXTS: list[tuple[str | bytes | int, ...]] = [
     ("zürich", b"\x00\xff", 7),
 ]
 
-DEVICES: list[tuple[BasicRappor | LOSUE | LOLOHA, str]] = [
-    (BasicRappor(k=12, f=0.5, p=0.25, q=0.75), "coffee"),
-    (LOSUE_5, "coffee"),
-    (LOSUE(k=51, epsilon=0.5, forever=3.0), "名"),
-    (LOLOHA_3, "coffee"),
-    (LOLOHA(k=1000, epsilon=2.0, forever=4.0), ""),
+DEVICES: list[tuple[BasicRappor | LOSUE | LOLOHA | Rappor, str, Sequence[int | str]]] = [
+    (BasicRappor(k=12, f=0.5, p=0.25, q=0.75), "coffee", [0, 1, 11]),
+    (LOSUE_5, "coffee", [0, 1, 4]),
+    (LOSUE(k=51, epsilon=0.5, forever=3.0), "名", [0, 1, 50]),
+    (LOLOHA_3, "coffee", [0, 1, 3]),
+    (LOLOHA(k=1000, epsilon=2.0, forever=4.0), "", [0, 1, 999]),
+    (Rappor(20, 2, 300, 0.5, 0.25, 0.75, salt=7), "drink", ["tea", "Zu\u0308rich", "名"]),
 ]
+COURSE = ((0, 7), (0, 7), (1, 7), (0, 8), (2, 2**53 - 1))
+"""Which of a device's answers are reported one after another, and in which periods."""
 
 
 TEXTS = [
@@ -328,16 +333,24 @@ def derived_vectors() -> Iterator[Vector]:
 
 
 def device_vectors() -> Iterator[Vector]:
-    for mechanism, question in DEVICES:
-        device: Device[Any] = Device(mechanism, SECRETS[1], question)
-        for answer in sorted({0, 1, mechanism.k - 1}):
-            permanent = mechanism._permanent(answer, device._derive)
+    for mechanism, question, answers in DEVICES:
+        for memory in MEMORIES.values():
+            device: Device[Any] = Device(mechanism, SECRETS[1], question, memory=memory.name)  # type: ignore[arg-type]
+            reports = []
+            for which, period in COURSE:
+                answer = answers[which]
+                known: dict[str, Any] = {"period": period} if memory.name == "period" else {}
+                value, kept = mechanism.check(answer), device._kept()
+                permanent, _ = memory.recall(device, value, kept, period)
+                device.report(answer, **known)
+                report = {"answer": answer, **known, "permanent": in_json(permanent)}
+                reports.append({**report, "state": dict(device.state)})
             yield {
                 "mechanism": mechanism.to_document(),
                 "secret": device.secret.hex(),
                 "question": question,
-                "answer": answer,
-                "permanent": in_json(permanent),
+                "memory": memory.name,
+                "reports": reports,
             }
 
 

@@ -295,10 +295,16 @@ def test_merged_counts_equal_counts_of_all_reports(mechanism: AnyMechanism) -> N
     rng = np.random.default_rng(8)
     reports = mechanism.encode_many(rng.integers(0, mechanism.k, 500), rng)
     whole = mechanism.count(reports)
-    assert mechanism.count(reports[:100]) + mechanism.count(reports[100:]) == whole
-    assert sum([mechanism.count(part) for part in np.array_split(reports, 7)]) == whole
+    parts = [mechanism.count(part) for part in np.array_split(reports, 7)]
+    assert mm.pool(parts, people="other") == whole
     assert mechanism.count(iter(np.array_split(reports, 7))) == whole
     assert mechanism.count(mechanism.shape.unstack(reports)) == whole
+    if mechanism.is_longitudinal:  # whether they are of the same people must be said
+        with pytest.raises(ValueError, match="may be of the same people"):
+            _ = parts[0] + parts[1]
+        return
+    assert mechanism.count(reports[:100]) + mechanism.count(reports[100:]) == whole
+    assert sum(parts) == whole
     assert mechanism.count([]) + whole == whole
 
 

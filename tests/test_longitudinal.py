@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import struct
+import unicodedata
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,11 @@ from hypothesis import strategies as st
 
 from murmurs import LOLOHA, LOSUE, OUE, BasicRappor, Derived, Device, Given, LocalHashing
 from murmurs.hashing import bucket
-from murmurs.mechanisms import from_document
 from murmurs.privacy import SCALE, exp_below
 from murmurs.randomness import Randomness
 from tests.goodness import FALSE_ALARM, p_value
 from tests.laws import bit_rows, packed
-from tests.make_vectors import FOLDER, Vector, in_json
+from tests.make_vectors import FOLDER, Vector, in_json, text_places
 from tests.walk import exact_law
 
 SECRET = bytes(range(32))
@@ -131,7 +131,7 @@ def test_a_short_secret_is_refused_without_showing_it(size: int) -> None:
     with pytest.raises(ValueError, match=message):
         Derived(b"x" * size, "q")
     with pytest.raises(ValueError, match=message):
-        Device(RAPPOR, b"x" * size, "q")
+        Device(RAPPOR, b"x" * size, "q", memory="value")
 
 
 @pytest.mark.parametrize("secret", ["x" * 32, bytearray(32), 7, None])
@@ -139,7 +139,7 @@ def test_a_secret_that_is_not_bytes_is_refused(secret: Any) -> None:
     with pytest.raises(TypeError, match=f"^a secret is bytes, .*, not {type(secret).__name__}$"):
         Derived(secret, "q")
     with pytest.raises(TypeError, match=f"^a secret is bytes, .*, not {type(secret).__name__}$"):
-        Device(RAPPOR, secret, "q")
+        Device(RAPPOR, secret, "q", memory="value")
 
 
 @pytest.mark.parametrize("part", [1.0, True, None, ("a",), np.int64(3)])
@@ -151,43 +151,85 @@ def test_a_part_of_another_kind_is_refused(part: Any) -> None:
 # A device and what it keeps
 
 
-@pytest.mark.parametrize("vector", read("devices.json"), ids=lambda v: v["mechanism"]["name"])
-def test_a_permanent_response_is_reproduced(vector: Vector) -> None:
-    mechanism = from_document(vector["mechanism"])
-    assert isinstance(mechanism, AnyLongitudinal)
-    device: Device[Any] = Device(mechanism, bytes.fromhex(vector["secret"]), vector["question"])
-    permanent = mechanism._permanent(vector["answer"], device._derive)
-    assert in_json(permanent) == vector["permanent"]
-    context: list[Any] = [vector["question"], 2 * len(vector["mechanism"])]
-    for name, value in sorted(vector["mechanism"].items()):
-        context += [name, struct.pack("<d", value) if isinstance(value, float) else value]
+FIRST_ROUND = {
+    "BasicRappor": ("k", "permanent"),
+    "LOSUE": ("k", "permanent"),
+    "LOLOHA": ("g", "permanent"),
+    "Rappor": ("width", "hashes", "cohorts", "salt", "scheme", "permanent"),
+}
 
-    def derive(*more: Any) -> Derived:
-        return Derived(device.secret, *context, *more)
 
-    if isinstance(mechanism, LOLOHA):
-        seed = derive("seed").below(2**32)
-        own = bucket(vector["answer"], seed, mechanism.g)
-        chance = derive("bucket", own)
-        value = own if chance.chance(mechanism.permanent) else chance.below(mechanism.g)
-        assert permanent == (seed, value)
-    else:
-        chance = derive("bits", vector["answer"])
-        bits = []
-        for j in range(mechanism.k):
-            own_bit = j == vector["answer"]
-            if isinstance(mechanism, LOSUE):
-                bits.append(chance.chance(SCALE // 2 if own_bit else mechanism.permanent))
-            else:
-                assert isinstance(mechanism, BasicRappor)
-                lied = chance.chance(mechanism.permanent)
-                bits.append(chance.below(2) == 1 if lied else own_bit)
-        assert permanent == packed(bits)
+@pytest.mark.parametrize("vector", read("devices.json"), ids=lambda v: v["memory"])
+def test_permanent_responses_and_states_are_reproduced(vector: Vector) -> None:
+    """From the text of vectors/README.md alone."""
+    document, secret, memory = vector["mechanism"], vector["secret"], vector["memory"]
+    law = [document[name] for name in FIRST_ROUND[document["name"]]]
+
+    def derive(purpose: str, *key: Any) -> Derived:
+        common = (purpose, vector["question"], memory, document["name"], *law)
+        return Derived(bytes.fromhex(secret), *common, *key)
+
+    number, value, response = -1, None, None
+    for report in vector["reports"]:
+        answer = report["answer"]
+        normal = unicodedata.normalize("NFC", answer) if isinstance(answer, str) else answer
+        if memory == "value":
+            response, state = first_round(document, normal, derive, normal), {}
+        elif memory == "change":
+            number, value = number + (normal != value), normal
+            response = first_round(document, normal, derive, number, normal)
+            tag = derive("value", number, normal).take(16).hex()
+            check = derive("state", number, tag).take(16).hex()
+            state = {"device": {"segment": number, "value": tag, "check": check}}
+        else:
+            if report["period"] != number:
+                number = report["period"]
+                response = first_round(document, normal, derive, number, normal)
+            packed_response = written(document, response)
+            check = derive("state", number, packed_response).take(16).hex()
+            state = {"device": {"period": number, "response": packed_response, "check": check}}
+        assert report["permanent"] == in_json(response)
+        assert report["state"] == state
+    assert len(vector["reports"]) == 5
+
+
+def first_round(document: Any, answer: Any, derive: Any, *key: Any) -> Any:
+    chance = derive("response", *key)
+    if document["name"] == "LOLOHA":
+        seed, g = derive("device").below(2**32), document["g"]
+        kept = chance.chance(document["permanent"])
+        return seed, bucket(answer, seed, g) if kept else chance.below(g)
+    places, cohort = {answer}, None
+    if document["name"] == "Rappor":
+        cohort = derive("device").below(document["cohorts"])
+        table = [document[name] for name in ("width", "hashes", "salt")]
+        places = set(text_places(answer, cohort, *table))
+    bits = []
+    for j in range(document["k"] if cohort is None else document["width"]):
+        if document["name"] == "LOSUE":
+            bits.append(chance.chance(SCALE // 2 if j in places else document["permanent"]))
+        else:
+            lied = chance.chance(document["permanent"])
+            bits.append(chance.below(2) == 1 if lied else j in places)
+    return packed(bits) if cohort is None else (cohort, packed(bits))
+
+
+def written(document: Any, response: Any) -> str:
+    """The bytes of a response on the wire, in hexadecimal digits."""
+    if isinstance(response, bytes):
+        return response.hex()
+    first, second = response
+    if document["name"] == "LOLOHA":
+        return str((first.to_bytes(4, "little") + second.to_bytes(1, "little")).hex())
+    return str((first.to_bytes(2, "little") + second).hex())
 
 
 def test_the_same_value_has_the_same_permanent_response_for_ever() -> None:
     wide = BasicRappor(k=64, f=0.5, p=0.0, q=1.0)
-    device, again = Device(wide, SECRET, "q"), Device(wide, SECRET, "q")
+    device, again = (
+        Device(wide, SECRET, "q", memory="value"),
+        Device(wide, SECRET, "q", memory="value"),
+    )
     first = device.report(7)
     assert {device.report(7) for _ in range(20)} == {first}
     device.report(9)
@@ -196,22 +238,12 @@ def test_the_same_value_has_the_same_permanent_response_for_ever() -> None:
 
 
 def test_reports_of_one_value_differ_in_the_instantaneous_part_only() -> None:
-    device = Device(BasicRappor(k=64, f=0.5, p=0.25, q=0.75), SECRET, "q")
+    device = Device(BasicRappor(k=64, f=0.5, p=0.25, q=0.75), SECRET, "q", memory="value")
     assert len({device.report(7) for _ in range(20)}) == 20
     random = np.random.default_rng(1)
     assert device.report(7, random) != device.report(7, random)
     one, other = (device.report(7, np.random.default_rng(1)) for _ in range(2))
     assert one == other
-
-
-def test_a_device_of_local_hashing_keeps_its_function_and_one_response_for_each_bucket() -> None:
-    mechanism = LOLOHA(k=200, epsilon=8.0, forever=9.0, g=4)
-    device: Device[Any] = Device(mechanism, SECRET, "q")
-    states = {x: mechanism._permanent(x, device._derive) for x in range(200)}
-    [seed] = {state.seed for state in states.values()}
-    of_bucket = {(bucket(x, seed, 4), state.value) for x, state in states.items()}
-    assert len(of_bucket) == 4
-    assert device.report(3).seed == seed
 
 
 def secret_number(i: int) -> bytes:
@@ -222,10 +254,12 @@ def changed_devices() -> dict[str, Any]:
     """Ways to ask another device for a permanent response, beside that of answer 0."""
     other = BasicRappor(k=3, f=0.5 + 2**-50, p=0.0, q=1.0)
     return {
-        "question": lambda s: Device(LASTING, s, "q2").report(0),
-        "secret": lambda s: Device(LASTING, hashlib.sha256(s).digest(), "q").report(0),
-        "value": lambda s: Device(LASTING, s, "q").report(1),
-        "parameters": lambda s: Device(other, s, "q").report(0),
+        "question": lambda s: Device(LASTING, s, "q2", memory="value").report(0),
+        "secret": lambda s: Device(LASTING, hashlib.sha256(s).digest(), "q", memory="value").report(
+            0
+        ),
+        "value": lambda s: Device(LASTING, s, "q", memory="value").report(1),
+        "parameters": lambda s: Device(other, s, "q", memory="value").report(0),
     }
 
 
@@ -236,7 +270,7 @@ def test_with_anything_else_the_permanent_response_is_independent(what: str) -> 
     draws = []
     for i in range(n):
         secret = secret_number(i)
-        draws.append((Device(LASTING, secret, "q").report(0), ask(secret)))
+        draws.append((Device(LASTING, secret, "q", memory="value").report(0), ask(secret)))
     rows = [bit_rows([Fraction(3 if j == x else 1, 4) for j in range(3)]) for x in (0, 1)]
     second = rows[1] if what == "value" else rows[0]
     law = {(a, b): p * q for (a, p), (b, q) in itertools.product(rows[0].items(), second.items())}
@@ -252,8 +286,8 @@ def test_with_anything_else_the_permanent_response_is_independent(what: str) -> 
 @every
 def test_two_reports_of_devices_have_the_joint_law_of_memory(mechanism: AnyLongitudinal) -> None:
     rng, draws = np.random.default_rng(2), []
-    for i in range(12_000):
-        device: Device[Any] = Device(mechanism, secret_number(i), "q")
+    for i in range(5000):
+        device: Device[Any] = Device(mechanism, secret_number(i), "q", memory="value")
         draws.append(tuple(relative(mechanism, device.report(1, rng), 1) for _ in "12"))
     kept = {
         tuple(relative(mechanism, report, 1) for report in reports): weight
@@ -284,13 +318,13 @@ class Word(LOLOHA):
             raise TypeError(f"an answer is a string, not {answer!r}")
         return answer
 
-    def _permanent(self, answer: Any, derive: Any) -> Any:
+    def _permanent(self, answer: Any, device: Randomness, response: Randomness) -> Any:
         key = int.from_bytes(hashlib.sha256(answer.encode()).digest()[:8], "little")
-        return super()._permanent(key, derive)
+        return super()._permanent(key, device, response)
 
 
 def test_a_device_takes_the_answers_that_its_mechanism_takes() -> None:
-    device = Device(Word(k=2, epsilon=1.0, forever=2.0, g=4), SECRET, "homepage")
+    device = Device(Word(k=2, epsilon=1.0, forever=2.0, g=4), SECRET, "homepage", memory="value")
     assert device.report("example.org").seed == device.report("example.com").seed
     with pytest.raises(TypeError, match="an answer is a string, not 3"):
         device.report(3)
@@ -302,7 +336,7 @@ def test_a_device_takes_the_answers_that_its_mechanism_takes() -> None:
 def permanent_law(mechanism: AnyLongitudinal, answer: int) -> dict[Any, Fraction]:
     """The law of the permanent response; for local hashing under a function that parts 0 and 1."""
     two: Any = mechanism
-    law = exact_law(lambda x, random: two._permanent(x, lambda *_: random), answer)
+    law = exact_law(lambda x, random: two._permanent(x, random, random), answer)
     if not isinstance(mechanism, LOLOHA):
         return law
     g = mechanism.g
@@ -362,7 +396,7 @@ def test_a_device_walked_branch_by_branch_has_the_law_of_the_course(
         def derive(*context: Any) -> Kept:
             return Kept(random, memory.setdefault(context, []))
 
-        states = [two._permanent(x, derive) for x in values]
+        states = [two._permanent(x, derive("device"), derive("response", x)) for x in values]
         return tuple(two._instant(state, random) for state in states)
 
     walked = exact_law(reports, 0)
@@ -431,8 +465,8 @@ def test_many_reports_tell_nearly_what_the_permanent_response_tells(
 
 @pytest.mark.parametrize("mechanism", SMALL[2:4], ids=repr)
 def test_changing_values_add_up_by_the_number_of_distinct_ones(mechanism: AnyLongitudinal) -> None:
-    """Courses that change at the same reports: here both values are exchanged."""
-    device: Device[Any] = Device(mechanism, SECRET, "q")
+    """Courses with one pattern of equal values: here both values are exchanged."""
+    device: Device[Any] = Device(mechanism, SECRET, "q", memory="value")
     bound = exp_below(device.epsilon_spent(2))
     found = [
         largest_ratio(course_law(mechanism, course), course_law(mechanism, mirrored))
@@ -469,38 +503,6 @@ def test_that_a_value_changed_is_not_protected(mechanism: AnyLongitudinal) -> No
     assert found == sorted(found)
     assert found[-1] > exp_below(2 * mechanism.epsilon_forever)
     assert found[-1] > found[-2] ** Fraction(3, 2)
-
-
-# Epsilon spent
-
-
-def test_epsilon_spent_is_that_of_each_distinct_value() -> None:
-    device = Device(LOSUE(k=5, epsilon=1.0, forever=2.0), SECRET, "q")
-    each = device.mechanism.epsilon_forever
-    assert [device.epsilon_spent(n) for n in (0, 1)] == [0.0, each]
-    for n in (2, 3, 5):
-        assert Fraction(device.epsilon_spent(n)) >= n * Fraction(each)
-        assert device.epsilon_spent(n) == pytest.approx(n * each, rel=1e-15)
-    assert device.epsilon_spent(6) == device.epsilon_spent(10**9) == device.epsilon_spent(5)
-
-
-def test_local_hashing_spends_at_most_its_buckets() -> None:
-    device = Device(LOLOHA(k=1000, epsilon=1.0, forever=2.0), SECRET, "q")
-    assert device.mechanism.states == 4
-    assert device.epsilon_spent(1000) == device.epsilon_spent(4) > device.epsilon_spent(3)
-    assert Device(LOLOHA(2, 1.0, 2.0, g=9), SECRET, "q").mechanism.states == 2
-
-
-def test_without_a_permanent_response_nothing_is_kept_private_for_ever() -> None:
-    device = Device(BasicRappor(k=4, f=0.0, p=0.25, q=0.75), SECRET, "q")
-    assert device.epsilon_spent(0) == 0.0
-    assert device.epsilon_spent(1) == math.inf
-
-
-@pytest.mark.parametrize("values", [-1, 2**54])
-def test_a_number_of_values_outside_is_refused(values: int) -> None:
-    with pytest.raises(ValueError, match=f"values must be from 0 to .*, not {values}"):
-        Device(RAPPOR, SECRET, "q").epsilon_spent(values)
 
 
 # Parameters
@@ -644,7 +646,7 @@ def test_epsilons_next_to_each_other_and_far_apart_work(kind: Any, epsilon: floa
         mechanism = kind(k=5, epsilon=epsilon, forever=forever)
         assert 0 < mechanism.epsilon_realised <= epsilon
         assert 0 < mechanism.epsilon_forever <= forever
-        Device(mechanism, SECRET, "q").report(4)
+        Device(mechanism, SECRET, "q", memory="value").report(4)
 
 
 def test_probabilities_that_are_none_are_refused() -> None:
@@ -664,26 +666,27 @@ def test_probabilities_that_are_none_are_refused() -> None:
 def test_a_mechanism_without_permanent_response_is_refused() -> None:
     message = r"OUE\(k=4, epsilon=1\.0\) has no permanent response to keep: take BasicRappor"
     with pytest.raises(TypeError, match=message):
-        Device(OUE(k=4, epsilon=1.0), SECRET, "q")  # type: ignore[arg-type]
+        Device(OUE(k=4, epsilon=1.0), SECRET, "q", memory="value")  # type: ignore[arg-type]
 
 
 def test_a_question_is_text() -> None:
     with pytest.raises(TypeError, match="question must be text, not 3"):
-        Device(RAPPOR, SECRET, 3)  # type: ignore[arg-type]
+        Device(RAPPOR, SECRET, 3, memory="value")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="surrogates not allowed"):
-        Device(RAPPOR, SECRET, "\ud800")
+        Device(RAPPOR, SECRET, "\ud800", memory="value")
 
 
 def test_an_answer_outside_is_refused_by_the_device() -> None:
-    with pytest.raises(ValueError, match=r"answer 3 is outside 0\.\.2 of BasicRappor"):
-        Device(RAPPOR, SECRET, "q").report(3)
+    with pytest.raises(ValueError, match=r"outside 0\.\.2 of BasicRappor"):
+        Device(RAPPOR, SECRET, "q", memory="value").report(3)
     with pytest.raises(TypeError, match="chance comes from Secure"):
-        Device(RAPPOR, SECRET, "q").report(1, 7)  # type: ignore[arg-type]
+        Device(RAPPOR, SECRET, "q", memory="value").report(1, 7)  # type: ignore[arg-type]
 
 
 def test_a_device_does_not_show_its_secret() -> None:
-    device = Device(RAPPOR, SECRET, "q")
-    assert repr(device) == str(device) == f"Device(mechanism={RAPPOR}, question='q')"
+    device = Device(RAPPOR, SECRET, "q", memory="value")
+    shown = f"Device(mechanism={RAPPOR}, question='q', memory='value')"
+    assert repr(device) == str(device) == shown
 
 
 # An attacker who averages
@@ -704,9 +707,12 @@ def test_kept_responses_stop_the_attacker_and_fresh_ones_do_not() -> None:
             assert row["rate"][0] < limits.get("one report", 1.0) + spare
         else:
             assert row["rate"][-1] > 0.8 > limits["for ever"] + spare or row["epsilon"] == 2.0
+    rows += averaging.study_courses(100, (1, 40)) + averaging.study_surveys(100, (1, 40))
     text = averaging.page(rows, 400)
     assert text.count("| `LOLOHA`, kept |") == 6
     assert "| *at most, for ever* | 45.1 %" in text
+    assert text.count("by change |") == 3
+    assert text.count("permanent response drawn anew |") == 1
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -717,7 +723,7 @@ def test_the_attacked_crowd_is_one_of_devices(place: int) -> None:
     values = rng.integers(0, averaging.K, n)
     support = np.zeros((n, averaging.K), np.int64)
     for i, value in enumerate(values):
-        device: Device[Any] = Device(mechanism, secret_number(i), "q")
+        device: Device[Any] = Device(mechanism, secret_number(i), "q", memory="value")
         reports = mechanism.shape.stack([device.report(int(value), rng) for _ in range(t)])
         bits = np.unpackbits(
             mechanism.supports(reports), axis=1, count=averaging.K, bitorder="little"
@@ -732,5 +738,6 @@ def test_the_attacked_crowd_is_one_of_devices(place: int) -> None:
 
 
 def test_the_picture_is_drawn(tmp_path: Path) -> None:
-    averaging.picture(averaging.study(20, (1, 3)), tmp_path / "averaging.png")
+    rows = averaging.study(20, (1, 3)) + averaging.study_courses(20, (1, 3))
+    averaging.picture(rows, tmp_path / "averaging.png")
     assert (tmp_path / "averaging.png").read_bytes().startswith(b"\x89PNG")

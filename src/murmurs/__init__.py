@@ -1,10 +1,10 @@
 """Learn what people answer without learning what anyone answered."""
 
 from murmurs import estimators
-from murmurs.counts import Counts
+from murmurs.counts import Counts, pool
+from murmurs.device import Device
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
-from murmurs.longitudinal import Device
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -62,5 +62,6 @@ __all__ = [
     "Warner",
     "estimate",
     "estimators",
+    "pool",
     "tune",
 ]

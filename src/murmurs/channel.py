@@ -8,19 +8,80 @@ population the people themselves are a draw from it.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
 from murmurs.checks import Floats, Integers
 
+Chance = TypeVar("Chance", Fraction, Floats)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often each person reports, and how reports follow from what stays the same in them.
+
+    A person's permanent response speaks for an answer or does not; a report then speaks for it with
+    probability ``busy`` or ``idle``. Where each person reports once that makes no difference.
+    """
+
+    times: int = 1
+    busy: Fraction = Fraction(1)
+    idle: Fraction = Fraction(0)
+
+    def fresh(self, law: Chance) -> Chance:
+        """Return the variance of a report given the permanent response, on average.
+
+        ``law`` is the probability that a report speaks for the answer. It is a busy + (1 - a) idle
+        if the permanent response does with probability a; so a busy (1 - busy) + (1 - a) idle (1 -
+        idle) is what stands here.
+        """
+        base, slope = self.busy * self.idle, 1 - self.busy - self.idle
+        if isinstance(law, Fraction):
+            return base + slope * law
+        return float(base) + float(slope) * law
+
+    def spread(self, law: Chance) -> Chance:
+        """Return what each of a person's reports adds to the variance of their sum.
+
+        Let v be the variance of one report, made of a part given the permanent response, `fresh`,
+        and a part that is kept. Of T reports the sum has T fresh + T^2 kept (law of total
+        variance), and each has fresh + T kept = T v - (T - 1) fresh.
+        """
+        return self.times * law * (1 - law) - (self.times - 1) * self.fresh(law)
+
+    def skewed_chance(self, law: Fraction) -> float:
+        """Return the chance of a yes that makes it as skewed as the sum of a person's reports."""
+        if self.times == 1:
+            return float(law)
+        a = float((law - self.idle) / (self.busy - self.idle))
+        b, gap = (float(self.busy), float(self.idle)), float(self.busy - self.idle)
+        means = self.times * gap
+        variances = [self.times * x * (1 - x) for x in b]
+        # The third cumulant: that given the response, the response's own, and how both go together.
+        third = a * variances[0] * (1 - 2 * b[0]) + (1 - a) * variances[1] * (1 - 2 * b[1])
+        third += a * (1 - a) * means * ((1 - 2 * a) * means**2 + 3 * (variances[0] - variances[1]))
+        skewness = third / math.pow(self.times * float(self.spread(law)), 1.5)
+        return 0.5 - 0.5 * skewness / math.hypot(skewness, 2)
+
+
+ONCE = Repeats()
+"""One report of each person."""
+
 
 class Channel(ABC):
-    """What an answer among ``k`` adds to the cells, and how to get back from cells to shares."""
+    """What an answer among ``k`` adds to the cells, and how to get back from cells to shares.
+
+    Among n reports there may be several of each person: ``repeats`` says how many.
+    """
 
     k: int
+    repeats: Repeats = ONCE
 
     @property
     @abstractmethod
@@ -60,6 +121,19 @@ class Channel(ABC):
         ``shares`` says what the other answers are, where c depends on them.
         """
 
+    @property
+    def times(self) -> int:
+        """How many of the reports come from each person."""
+        return self.repeats.times
+
+    def repeating(self, repeats: Repeats) -> Self:
+        """Return the channel among people who report several times each."""
+        return dataclasses.replace(self, repeats=repeats)  # type: ignore[type-var]
+
+    def groups(self, cells: Integers) -> Integers:
+        """Return the reports of each group that nobody leaves, as are cohorts."""
+        return cells[:0]
+
     def given(self, cells: Integers) -> Self:
         """Return the channel given what the cells say about anything but the answers.
 
@@ -85,7 +159,8 @@ class Channel(ABC):
     def false_support(self) -> float | None:
         """The chance that a report speaks for an answer that nobody holds, if that is what counts.
 
-        Where it is small, the inverse of few reports is skewed.
+        Where it is small, the inverse of few reports is skewed. Of several reports of each person
+        it is that of one person's yes or no that is as skewed as their sum.
         """
         return None
 
@@ -122,8 +197,11 @@ class Channel(ABC):
         return np.asarray(constant + slope * shares)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Return the variance of each inverted share when n people are drawn from a population."""
-        return self.variance(shares * n) + shares * (1 - shares) / n
+        """Return the variance of each inverted share when people are drawn from a population.
+
+        Here as elsewhere n counts reports.
+        """
+        return self.variance(shares * n) + shares * (1 - shares) * self.times / n
 
     def matrix(self) -> Floats:
         """Return the means of the cells, one row an answer; for small alphabets."""
@@ -138,10 +216,10 @@ class Channel(ABC):
         return np.diag(histogram @ rows) - rows.T @ (rows * np.asarray(histogram)[:, None])
 
     def covariance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Return the covariance of the cells when n people are drawn from a population."""
+        """Return the covariance of the cells when people are drawn from a population."""
         rows = self.matrix()
         people = np.diag(shares) - np.outer(shares, shares)
-        return self.covariance(n * shares) + n * rows.T @ people @ rows
+        return self.covariance(n * shares) + n * self.times * rows.T @ people @ rows
 
     def expected_l2(self, n: int, shares: Floats | None = None, *, sampled: bool = False) -> float:
         """Return the expected squared l2 distance of the inverted shares from the truth.

@@ -60,7 +60,8 @@ def detect(fit: Fit, level: float = 0.05, control: Control = "bonferroni") -> De
     """Test for each answer that nobody holds it.
 
     If so, the reports that support it are binomial with the chance of false support, exactly;
-    where the shares are not made of such counts the law of their noise stands in.
+    where the shares are not made of such counts, or people report again, the law of their noise
+    stands in.
     """
     level = real(level, "level", 1e-12, 0.5)
     if fit.n == 0:
@@ -75,14 +76,15 @@ def detect(fit: Fit, level: float = 0.05, control: Control = "bonferroni") -> De
         p_values = binomial_tail(support, fit.n, float(miss))
     else:
         constant, _ = fit.noise(plausible(fit.unbiased))
-        p_values = _tail(fit.unbiased / np.sqrt(constant), fit.n, fit.channel.false_support)
+        scores, people = fit.unbiased / np.sqrt(constant), fit.counts.people
+        p_values = _tail(scores, people, fit.channel.false_support)
     return Detection(_rejected(p_values, level, control), p_values, level, control)
 
 
 def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
     """Return the probability of larger scores: normal, or with the skewness of counts of support.
 
-    A score is then that of a binomial number, of as many reports as would support an absent answer.
+    A score is then that of a binomial number, of as many people as would support an absent answer.
     """
     if chance is None:
         return normal_tail(scores)

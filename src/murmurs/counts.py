@@ -1,11 +1,11 @@
-"""Counts: how many reports there are, and what they add up to; two of them can be added."""
+"""Counts: how many reports there are, and what they add up to; `+` and `pool` join them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -21,6 +21,15 @@ class Maker(Protocol):
         """The law of the cells."""
         ...
 
+    @property
+    def is_longitudinal(self) -> bool:
+        """Whether the reports of one person share a permanent response."""
+        ...
+
+    def repeated(self, times: int) -> Channel:
+        """Return the law of the cells when each person reports so many times."""
+        ...
+
     def to_document(self) -> dict[str, Any]:
         """Return the mechanism as plain values for JSON."""
         ...
@@ -28,7 +37,10 @@ class Maker(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``n`` reports of a mechanism, added up in ``cells``.
+    """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports of each person.
+
+    Several reports of one person are for mechanisms whose permanent response stays the same in them
+    (`murmurs.longitudinal`); `pool` makes such counts.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
@@ -39,10 +51,17 @@ class Counts:
     mechanism: Maker
     n: int
     cells: Integers
+    times: int = 1
 
     def __post_init__(self) -> None:
-        channel = self.mechanism.channel
         object.__setattr__(self, "n", whole(self.n, "n", 0, 2**62))
+        object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
+        if self.n % self.times:
+            raise ValueError(
+                f"{self.n} reports cannot be {self.times} each of a number of people: "
+                "times is how often each of them reported"
+            )
+        channel = self.mechanism.repeated(self.times)
         cells = np.asarray(self.cells)
         if cells.dtype.kind not in "iu":
             raise TypeError(f"cells must be whole numbers, not {cells.dtype}")
@@ -66,7 +85,21 @@ class Counts:
     @cached_property
     def channel(self) -> Channel:
         """The law of the cells given an answer, and given how many people each cohort has."""
-        return self.mechanism.channel.given(self.cells)
+        return self.mechanism.repeated(self.times).given(self.cells)
+
+    @property
+    def people(self) -> int:
+        """How many people reported."""
+        return self.n // self.times
+
+    @property
+    def assumption(self) -> str | None:
+        """What estimates take for granted about whose reports these are, if it matters."""
+        if not self.mechanism.is_longitudinal:
+            return None
+        if self.times == 1:
+            return f"taken as one report each of {self.people:,} people"
+        return f"taken as {self.times} reports each of the same {self.people:,} people"
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Counts:
         """Return counts of an open question as counts of a list of candidates, and of all others.
@@ -84,31 +117,107 @@ class Counts:
             raise TypeError(
                 f"{self.mechanism} has its answers already: candidates are for open questions"
             )
-        return Counts(over(candidates, complete=complete), self.n, self.cells)
+        return Counts(over(candidates, complete=complete), self.n, self.cells, self.times)
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):
             return self if isinstance(other, int) and other == 0 else NotImplemented  # for sum()
-        if other.mechanism != self.mechanism:
+        if self.mechanism == other.mechanism and self.mechanism.is_longitudinal:
             raise ValueError(
-                f"cannot add counts of {other.mechanism} to counts of {self.mechanism}"
+                f"counts of {self.mechanism} may be of the same people, whose permanent noise does "
+                'not average out: murmurs.pool([a, b], people="other") if they are of others, '
+                'murmurs.pool([a, b], people="same") if they are of the same'
             )
-        return Counts(self.mechanism, self.n + other.n, self.cells + other.cells)
+        return _added([self, other], self.times)
 
     __radd__ = __add__
+
+    def __repr__(self) -> str:
+        times = f", times={self.times}" if self.times > 1 else ""
+        return f"Counts(mechanism={self.mechanism!r}, n={self.n}, cells={self.cells!r}{times})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        same = self.mechanism == other.mechanism and self.n == other.n
+        same = (self.mechanism, self.n, self.times) == (other.mechanism, other.n, other.times)
         return same and np.array_equal(self.cells, other.cells)
 
     __hash__ = None  # type: ignore[assignment]
 
     def to_document(self) -> dict[str, Any]:
         """Return the counts as plain values for JSON."""
-        return {
+        document = {
             "mechanism": self.mechanism.to_document(),
             "n": self.n,
             "cells": self.cells.tolist(),
         }
+        return document | ({"times": self.times} if self.times > 1 else {})
+
+
+def pool(counts: Iterable[Counts], *, people: Literal["other", "same"]) -> Counts:
+    r"""Return several counts of a mechanism as one, of other people or of the same ones again.
+
+    ``"other"``: nobody is in two of them; each person reported equally often. It is `+`, for
+    longitudinal mechanisms too. ``"same"``: each is of the very same people, with the permanent
+    response they had before. Then noise falls only as far as it is fresh in every report. Where
+    answers, and so responses, changed in between, intervals are wider than they need be.
+
+    >>> import murmurs as mm
+    >>> losue = mm.LOSUE(k=3, epsilon=1.0, forever=2.0)
+    >>> weeks = [losue.count(reports) for reports in ([b"\x01", b"\x02"], [b"\x01", b"\x03"])]
+    >>> pool(weeks, people="same")
+    Counts(mechanism=LOSUE(k=3, epsilon=1.0, forever=2.0), n=4, cells=array([3, 2, 0]), times=2)
+    """
+    if people not in ("other", "same"):
+        raise ValueError(f"people must be 'other' or 'same', not {people!r}")
+    parts = list(counts)
+    if not parts:
+        raise ValueError("there are no counts to pool")
+    first = parts[0]
+    if people == "other":
+        for part in parts:
+            if part.times != first.times:
+                raise ValueError(
+                    f"counts of {first.times} and of {part.times} reports of each person cannot be "
+                    "pooled: estimate them apart"
+                )
+        return _added(parts, first.times)
+    if not first.mechanism.is_longitudinal:
+        raise ValueError(
+            f"{first.mechanism} keeps no permanent response: add the counts with +, which is right "
+            "for the shares of those who answered, as noise is fresh in every report"
+        )
+    for part in parts:
+        _check_same_people(first, part)
+    return _added(parts, sum(part.times for part in parts))
+
+
+def _check_same_people(first: Counts, other: Counts) -> None:
+    """Refuse counts that cannot be of the same people."""
+    _check_addable(first, other)
+    way = "count only those who reported every time, or estimate the counts apart"
+    if first.people != other.people:
+        raise ValueError(
+            f"counts of {first.people} and of {other.people} people are not of the same people: "
+            + way
+        )
+    before, then = (c.channel.groups(c.cells) // c.times for c in (first, other))
+    for row in np.flatnonzero(before != then)[:1]:
+        raise ValueError(
+            f"cohort {row} has {before[row]} people in one and {then[row]} in another of the "
+            f"counts, but the same people stay in their cohorts: {way}"
+        )
+
+
+def _check_addable(first: Counts, other: Counts) -> None:
+    if other.mechanism != first.mechanism:
+        raise ValueError(f"cannot add counts of {other.mechanism} to counts of {first.mechanism}")
+
+
+def _added(parts: Sequence[Counts], times: int) -> Counts:
+    """Return counts added cell by cell, if they are of one mechanism."""
+    first = parts[0]
+    for part in parts:
+        _check_addable(first, part)
+    cells = np.sum([part.cells for part in parts], axis=0)
+    return Counts(first.mechanism, sum(part.n for part in parts), cells, times)

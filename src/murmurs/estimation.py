@@ -131,7 +131,8 @@ class Estimate:
         if target == "respondents":
             return Scale(constant, slope, 0.0)
         if target == "population":
-            return Scale(constant, slope + 1 / self.n, 1 / self.n)
+            people = self.counts.people
+            return Scale(constant, slope + 1 / people, 1 / people)
         raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
 
     def columns(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:

@@ -134,6 +134,7 @@ def write_counts(path: Path, survey: Survey, question: Question, counts: Counts)
         "question": question.to_document(),
         "n": counts.n,
         "cells": counts.cells.tolist(),
+        **({"times": counts.times} if counts.times > 1 else {}),
     }
     with replacing(path) as file:
         file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
@@ -150,7 +151,8 @@ def read_counts(path: Path) -> tuple[Question, Counts]:
     try:
         question = question_from_document(document.get("question"))
         cells = _whole_numbers(document.get("cells"))
-        return question, Counts(question.mechanism, document.get("n"), cells)  # type: ignore[arg-type]
+        times = document.get("times", 1)
+        return question, Counts(question.mechanism, document.get("n"), cells, times)  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from murmurs import strings
 from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
-from murmurs.channel import Channel
+from murmurs.channel import Channel, Repeats
 from murmurs.checks import Integers, first_outside, integers, whole
 from murmurs.counts import Counts
 from murmurs.layout import Layout
@@ -75,6 +75,33 @@ class Reporting(ABC, Generic[Report]):
         """Split n people into parts that encoding can work on at once."""
         size = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
         return (slice(start, start + size) for start in range(0, n, size))
+
+    @property
+    def second_round(self) -> tuple[Fraction, Fraction] | None:
+        """Chances that a report speaks for an answer, if the permanent response does, and if not.
+
+        None where there is no permanent response: every report is drawn anew.
+        """
+        return None
+
+    @property
+    def is_longitudinal(self) -> bool:
+        """Whether the reports of one person share a permanent response."""
+        return self.second_round is not None
+
+    def repeated(self, times: int) -> Channel:
+        """Return the law of the count cells when each person reports so many times.
+
+        All of a person's reports are made from one permanent response.
+        """
+        if times == 1:
+            return self.channel
+        if self.second_round is None:
+            raise ValueError(
+                f"{self} keeps no permanent response that {times} reports of a person would share: "
+                "its counts have times=1"
+            )
+        return self.channel.repeating(Repeats(times, *self.second_round))
 
     @property
     def bits(self) -> float:

@@ -102,9 +102,12 @@ class Sketch(Channel):
     def spread_noise(
         self, shares: Floats, n: float, own: float, other: float
     ) -> tuple[Floats, Floats]:
-        """Return c and s of unhashed shares; a report's variances are ``own`` and ``other``."""
+        """Return c and s of unhashed shares; a report's variances are ``own`` and ``other``.
+
+        Only pairs of different people collide by chance, of n / times people.
+        """
         scale, pair = self._collision
-        together = shares * (n * shares - 1) * pair
+        together = shares * (n * shares - self.times) * pair
         constant = scale / n * (other + together.sum() - together)
         slope = np.full(self.k, scale / n * (own - other))
         if self.is_open:  # the rest is what all the others leave
@@ -117,14 +120,14 @@ class Sketch(Channel):
             return 0.0
         constant, _ = self.noise(shares, n)
         scale, pair = self._collision
-        pairs = float((shares * np.maximum(n * shares - 1, 0)).sum()) * pair
+        pairs = float((shares * np.maximum(n * shares - self.times, 0)).sum()) * pair
         return min(scale / n * pairs / float(constant.max()), 1.0)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Add sampling; it also makes pairs with one answer more frequent than the shares tell."""
         scale, pair = self._collision
         pairs = shares * (1 - shares) * pair
-        more = scale / n * (pairs.sum() - pairs)
+        more = scale * self.times / n * (pairs.sum() - pairs)
         return np.asarray(super().variance_sampled(shares, n) + more)
 
 

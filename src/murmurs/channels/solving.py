@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from murmurs import kernels
+from murmurs.channel import ONCE, Repeats
 from murmurs.checks import Floats, Integers
 from murmurs.kernels import reference
 from murmurs.layout import Layout, Listed, first_ones
@@ -44,7 +45,8 @@ class Solver:
     ``filled_pair`` is the chance of an unlisted answer to be on both of two places. ``parts`` are
     the rows' parts of the reports, ``law`` the chance of each place to be counted,
     ``gain`` the part of it that an answer's presence makes (hit - miss). ``exclusive`` says that a
-    report counts in one place only; otherwise places are counted independently of each other.
+    report counts in one place only; otherwise places are counted independently of each other, and
+    people may report several times (``repeats``).
     """
 
     layout: Layout
@@ -54,11 +56,12 @@ class Solver:
     law: Floats
     gain: float
     exclusive: bool
+    repeats: Repeats = ONCE
 
     @cached_property
     def weights(self) -> Floats:
         """1 / the variance of the estimated masses, for one report."""
-        spread = self.law if self.exclusive else self.law * (1 - self.law)
+        spread = self.law if self.exclusive else self.repeats.spread(self.law)
         return np.asarray(self.parts * self.gain**2 / np.maximum(spread, 1e-12))
 
     @cached_property
@@ -120,8 +123,9 @@ class Solver:
         return np.asarray(self.solution @ self.against(masses - self.filled))
 
     def variances(self, shares: Floats, n: float, hit: float, miss: float) -> Floats:
-        """Return the variance of each solved share, and of their sum, for n people of a population.
+        """Return the variance of each solved share, and of their sum, for people of a population.
 
+        ``hit`` and ``miss`` are the variances that a report adds on a true and on a false place.
         With Q the covariance of the estimated masses it is the diagonal of B X' W Q W X B, where
         B is the inverse of X' W X. It holds at the shares that the weights were made for.
         """
@@ -133,11 +137,13 @@ class Solver:
             if self.filled == 0:
                 out -= self.gain**2 * inverse.sum(axis=1) ** 2
             return np.asarray(out / n)
-        # Two bits of a row are set together less often by b b', as one person has one place.
+        # Two bits of a row are set together less often by b b', as one person has one place, in
+        # all of the reports.
         weighted = self.weights * self.fitted(shares)
         together = self._form(inverse, self._gram_of(weighted**2 / self.parts))
         lines = inverse @ self._rows_against(weighted / np.sqrt(self.parts))
-        return np.asarray((self._form(inverse, self.gram) + together - (lines**2).sum(axis=1)) / n)
+        people = self.repeats.times * (together - (lines**2).sum(axis=1))
+        return np.asarray((self._form(inverse, self.gram) + people) / n)
 
     def _form(self, lines: Floats, matrix: Floats) -> Floats:
         return np.asarray(((lines @ matrix) * lines).sum(axis=1))
@@ -166,18 +172,19 @@ class Solver:
         for row, mass in enumerate(masses):
             places = layout.row(row)
             lever = (_by_place(inverse, places, layout.width) - others) * self.weights[row]
-            bits = mass * (hit * (1 - hit)) + (1 - mass) * (miss * (1 - miss))
+            bits = mass * hit + (1 - mass) * miss
             padded = np.append(lever, np.zeros((len(lever), 1)), axis=1)
             own = sum(padded[:, at[present]] for at in places)
             squares, sums = (lever**2).sum(axis=1), lever.sum(axis=1)
             strange = f * squares + self.filled_pair * (sums**2 - squares)
-            second = lever**2 @ bits / self.gain**2 + own**2 @ shares[present] + rest * strange
-            out += (second - (lever @ mass) ** 2) / (n * float(self.parts[row, 0]))
+            people = own**2 @ shares[present] + rest * strange - (lever @ mass) ** 2
+            second = lever**2 @ bits / self.gain**2 + self.repeats.times * people
+            out += second / (n * float(self.parts[row, 0]))
         return out
 
     def slopes(self, variances: Floats, hit: float, miss: float) -> Floats:
         """Return by how much each share's variance grows with the share, through its own places."""
-        change = (hit * (1 - hit) - miss * (1 - miss)) / self.gain**2
+        change = (hit - miss) / self.gain**2
         people = self.layout.totals(np.broadcast_to(self.parts, self.weights.shape))
         each = self.layout.totals(self.weights) / np.maximum(people, 1e-300)
         return np.asarray(change * each * variances)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channel import ONCE, Channel, Repeats
 from murmurs.checks import Floats, Integers
 
 
@@ -25,6 +25,7 @@ class Symmetric(Channel):
     miss: Fraction
     hit_pair: Fraction
     miss_pair: Fraction
+    repeats: Repeats = ONCE
 
     @classmethod
     def independent(cls, k: int, hit: Fraction, miss: Fraction) -> Symmetric:
@@ -63,9 +64,14 @@ class Symmetric(Channel):
         """Return (hit - miss) * weight for each answer."""
         return float(self.hit - self.miss) * weights
 
-    def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction]:
-        """Return the cells themselves."""
-        return cells, self.hit, self.miss
+    def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
+        """Return the cells themselves; those of people who report again are no binomial numbers."""
+        return (cells, self.hit, self.miss) if self.times == 1 else None
+
+    @property
+    def false_support(self) -> float | None:
+        """That of one person, where people report again; otherwise `support` tells all."""
+        return None if self.times == 1 else self.repeats.skewed_chance(self.miss)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
         """Return (cell / n - miss) / (hit - miss)."""
@@ -73,12 +79,15 @@ class Symmetric(Channel):
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the binomial variances of false and true support, over (hit - miss)^2."""
-        return support_noise(self.k, self.hit, self.miss, n)
+        return support_noise(self.k, self.hit, self.miss, n, self.repeats)
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells: pairs vary together as their pair laws say."""
+        """Return the covariance of the cells: pairs vary together as their pair laws say.
+
+        Channels of people who report again are independent between answers.
+        """
         own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
-        hit, miss = float(self.hit * (1 - self.hit)), float(self.miss * (1 - self.miss))
+        hit, miss = float(self.repeats.spread(self.hit)), float(self.repeats.spread(self.miss))
         with_own = float(self.hit_pair - self.hit * self.miss)
         without = float(self.miss_pair - self.miss**2)
         either = own[:, None] + own[None, :]
@@ -87,8 +96,10 @@ class Symmetric(Channel):
         return np.asarray(out)
 
 
-def support_noise(k: int, hit: Fraction, miss: Fraction, n: float) -> tuple[Floats, Floats]:
+def support_noise(
+    k: int, hit: Fraction, miss: Fraction, n: float, repeats: Repeats = ONCE
+) -> tuple[Floats, Floats]:
     """Return c and s of `Channel.noise` for counts of support."""
     scale = n * float(hit - miss) ** 2
-    of_hit, of_miss = float(hit * (1 - hit)), float(miss * (1 - miss))
+    of_hit, of_miss = float(repeats.spread(hit)), float(repeats.spread(miss))
     return np.full(k, of_miss / scale), np.full(k, (of_hit - of_miss) / scale)

@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channel import ONCE, Channel, Repeats
 from murmurs.channels.sketch import Sketch
 from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.checks import Floats, Integers
@@ -46,6 +46,7 @@ class Tables(Sketch):
     miss: Fraction
     _: dataclasses.KW_ONLY
     parts: Floats | None = None
+    repeats: Repeats = ONCE
 
     @property
     @abstractmethod
@@ -59,6 +60,10 @@ class Tables(Sketch):
     @abstractmethod
     def placed(self, cells: Integers | Floats) -> Integers | Floats:
         """Return the counts on the places of each row."""
+
+    def groups(self, cells: Integers) -> Integers:
+        """Return the reports to each row."""
+        return np.asarray(self.reports_of(cells), np.int64)
 
     def given(self, cells: Integers) -> Self:
         """Return the channel among as many people in each row as there are."""
@@ -110,6 +115,7 @@ class Tables(Sketch):
             law,
             self.difference,
             self.exclusive,
+            self.repeats,
         )
 
     @cached_property
@@ -157,51 +163,58 @@ class Tables(Sketch):
             solver = self.solver_at(shares)
             return self.solved_noise(solver, shares, n)
         own, _ = self._crowd
-        crowded = float(self.miss + (self.hit - self.miss) * self.filled)
-        square = self.difference**2
+        each = own / self.difference**2
         return self.spread_noise(
             shares,
             n,
-            own * float(self.hit * (1 - self.hit)) / square,
-            own * crowded * (1 - crowded) / square,
+            each * self.place_variance(self.hit),
+            each * self.place_variance(self._crowded),
         )
+
+    @property
+    def _crowded(self) -> Fraction:
+        """The chance of a place of a random string."""
+        return self.miss + (self.hit - self.miss) * self.filled
+
+    def place_variance(self, law: Fraction) -> float:
+        """Return the variance that a report adds to the count of a place, given its chance."""
+        return float(self.repeats.spread(law))
 
     def solved_noise(
         self, solver: Solver, shares: Floats, n: float, inflation: float = 1.0
     ) -> tuple[Floats, Floats]:
         """Return c and s of the shares of a solver for all answers, given the hash functions."""
-        hit, miss = float(self.hit), float(self.miss)
+        hit, miss = self.place_variance(self.hit), self.place_variance(self.miss)
         variance = inflation * solver.variances(shares[: solver.layout.k], n, hit, miss)
         slope = solver.slopes(np.diag(solver.solution) / n, hit, miss)
         if self.is_open:
-            return private_noise(variance, np.append(slope, 0.0), shares, n)
-        return private_noise(variance[:-1], slope, shares, n)
+            return private_noise(variance, np.append(slope, 0.0), shares, n / self.times)
+        return private_noise(variance[:-1], slope, shares, n / self.times)
 
     def row_covariance(self, shares: Floats, row: int) -> Floats:
         """Return how the places of one row vary together in a report to it, for a population.
 
         Two places are counted together by people who hold both; a report on one place has none.
         """
-        law = float(self.miss) + self.difference * self.masses(shares)[row]
-        out = -np.outer(law, law)
-        if not self.exclusive:
+        mass = self.masses(shares)[row]
+        law = float(self.miss) + self.difference * mass
+        if self.exclusive:
+            out = -np.outer(law, law)
+        else:
             held = np.zeros((self.layout.k, self.width + 1))
             for at in self.layout.row(row):
                 held[np.arange(self.layout.k), at] = 1.0
             both = held[:, :-1].T @ (shares[: self.layout.k, None] * held[:, :-1])
             if self.is_open:
                 both += float(self.filled_pair) * shares[-1]
-            hit, miss = float(self.hit), float(self.miss)
-            mass = self.masses(shares)[row]
-            out += miss**2 + miss * self.difference * np.add.outer(mass, mass)
-            out += (hit - miss) ** 2 * both
-        np.fill_diagonal(out, law * (1 - law))
+            out = self.times * self.difference**2 * (both - np.outer(mass, mass))
+        np.fill_diagonal(out, self.repeats.spread(law))
         return np.asarray(out)
 
     @property
     def false_support(self) -> float:
         """The chance of a place of a random string."""
-        return float(self.miss + (self.hit - self.miss) * self.filled)
+        return self.repeats.skewed_chance(self._crowded)
 
     @property
     def tells_absence(self) -> bool:
@@ -220,13 +233,13 @@ class Tables(Sketch):
 
 
 def private_noise(
-    variance: Floats, slope: Floats, shares: Floats, n: float
+    variance: Floats, slope: Floats, shares: Floats, people: float
 ) -> tuple[Floats, Floats]:
-    """Return c and s of shares with these variances in a population.
+    """Return c and s of shares with these variances among so many people of a population.
 
     What is left without the sampling of the people themselves, and without the own share.
     """
-    private = variance - shares * (1 - shares) / n
+    private = variance - shares * (1 - shares) / people
     return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
 
 
@@ -308,6 +321,10 @@ class BitSketch(Tables):
         """Rows must add up to the reports, and no bit be set more often than its row is sent."""
         if int(cells[:, 0].sum()) != n:
             return f"rows add up to {int(cells[:, 0].sum())} reports, but there are {n} reports"
+        parted = np.flatnonzero(cells[:, 0] % self.times)
+        if len(parted):
+            row = int(parted[0])
+            return f"row {row} has {cells[row, 0]} reports, not {self.times} of each person"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])
         if len(above):
             row, bit = (int(x) for x in above[0])
@@ -348,8 +365,11 @@ class BitSketch(Tables):
         return self.difference * self.totals(self.row_parts * weights[:, 1:])
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells: bits of one row are independent given the row."""
-        size = 1 + self.width
+        """Return the covariance of the cells: bits of one row are independent given the row.
+
+        Two reports of one person are of one row; of a bit they share all but what is `fresh`.
+        """
+        size, times = 1 + self.width, self.times
         out = np.zeros((self.rows * size, self.rows * size))
         histogram = np.asarray(histogram, np.float64)
         for answer, (people, mean) in enumerate(zip(histogram, self.matrix(), strict=True)):
@@ -357,12 +377,14 @@ class BitSketch(Tables):
             for row in range(self.rows):
                 part = slice(row * size, (row + 1) * size)
                 given_row = mean[part] * self.rows
-                block = np.outer(given_row, given_row)
+                block = times * np.outer(given_row, given_row)
                 if answer == self.layout.k:  # both of two places are on together less often
-                    block[1:, 1:] += self.difference**2 * float(self.filled_pair - self.filled**2)
-                np.fill_diagonal(block, given_row)
+                    pair = float(self.filled_pair - self.filled**2)
+                    block[1:, 1:] += times * self.difference**2 * pair
+                fresh = np.append(0.0, self.repeats.fresh(given_row[1:]))
+                np.fill_diagonal(block, times * given_row - (times - 1) * fresh)
                 second[part, part] = block / self.rows
-            out += people * (second - np.outer(mean, mean))
+            out += people * (second - times * np.outer(mean, mean))
         return out
 
 

@@ -98,7 +98,9 @@ def _decided(fit: Selected) -> Floats:
     rest = float(np.clip(1 - np.maximum(estimates[:k][chosen], 0).sum(), 0, 1))
     mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
     listed, noise, steepness = estimates[:k], constant[:k], float(slope[:k].mean())
-    posterior = learn(Stratum(listed, noise, steepness, mean, float(fit.n), fixed_sum=False))
+    posterior = learn(
+        Stratum(listed, noise, steepness, mean, float(fit.counts.people), fixed_sum=False)
+    )
     rows = posterior.rows
     shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
     shares[chosen] /= max(1.0, float(shares[chosen].sum()))

@@ -63,7 +63,7 @@ def shrink(fit: Fit, why: str) -> Estimate:
 
 def _from_shares(fit: Fit, refined: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
     estimates, constant, slope = refined
-    return from_estimates(estimates, constant, float(slope[0]), fit.n)
+    return from_estimates(estimates, constant, float(slope[0]), fit.counts.people)
 
 
 def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Floats, Floats]:

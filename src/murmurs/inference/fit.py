@@ -93,7 +93,8 @@ class Fit:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the fit before using it."""
-        return ()
+        assumed = self.counts.assumption
+        return () if assumed is None else (assumed,)
 
 
 def plausible(shares: Floats) -> Floats:

@@ -68,7 +68,8 @@ class Places(Fit):
         out *= self.inflation
         if target == "population":
             return out
-        return np.asarray(out - (np.diag(shares) - np.outer(shares, shares)) / n)
+        sampling = (np.diag(shares) - np.outer(shares, shares)) / self.counts.people
+        return np.asarray(out - sampling)
 
     def chi_square(self, solver: Solver) -> tuple[float, int]:
         """Return the weighted squares of what a solution leaves, and their degrees of freedom."""
@@ -124,8 +125,9 @@ class LeastSquares(Places):
     def notes(self) -> tuple[str, ...]:
         """Say when a common string is missing from the list."""
         if self.inflation <= NOTED:
-            return ()
+            return super().notes
         return (
+            *super().notes,
             "the counts fit the candidates badly, as if a common string were in no list; "
             f"intervals are {self.inflation**0.5:.2g} times as wide for that",
         )
@@ -202,14 +204,14 @@ class Selected(Places):
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return the noise of the solution, and of each answer beside it."""
         channel, solver = self.channel, self.solver
-        hit, miss = float(channel.hit), float(channel.miss)
+        hit, miss = channel.place_variance(channel.hit), channel.place_variance(channel.miss)
         solved = self.inflation * solver.variances(shares[self.chosen], self.n, hit, miss)
         variance = self.inflation / (self.n * self.alone)
         variance[self.chosen] = solved[:-1]
         slope = self._every.slopes(variance, hit, miss)
         if channel.other is not None:
             variance, slope = np.append(variance, solved[-1]), np.append(slope, 0.0)
-        return private_noise(variance, slope, shares, self.n)
+        return private_noise(variance, slope, shares, self.counts.people)
 
     @property
     def tells_absence(self) -> bool:

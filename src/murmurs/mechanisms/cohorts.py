@@ -129,6 +129,11 @@ class Tabled(Mechanism[Report]):
         """That of the randomised places."""
         return self.table.shape
 
+    @property
+    def second_round(self) -> tuple[Fraction, Fraction] | None:
+        """That of the randomised places, if there is one."""
+        return self.table.second_round
+
     @cached_property
     def channel(self) -> Tables:
         """The law of the cells of all cohorts."""

@@ -1,4 +1,4 @@
-"""LOLOHA: local hashing with one function a device, and a permanent response for each bucket."""
+"""LOLOHA: local hashing with one function a device, and permanent responses under it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from murmurs.checks import whole
 from murmurs.hashing import LARGEST_RANGE, bucket
-from murmurs.longitudinal import Derive, Longitudinal, check_forever
+from murmurs.longitudinal import Longitudinal, check_forever
 from murmurs.mechanisms.local_hashing import Hashing, best_range
 from murmurs.privacy import (
     SCALE,
@@ -24,12 +24,12 @@ from murmurs.wire import Hash
 
 @dataclass(frozen=True)
 class LOLOHA(Longitudinal[Hash], Hashing):
-    """LOLOHA, longitudinal local hashing: for repeated collection of values that change.
+    """LOLOHA, longitudinal local hashing: for answers of a large alphabet, collected repeatedly.
 
-    Use it with a `Device` when values change often or k is large. All values in a bucket share a
-    permanent response, so however often the value changes there are at most g of them. One report
-    has the law of `LocalHashing` at `epsilon`. A device keeps its hash function, and so can be
-    recognised by it.
+    Use it with a `Device` when the same question is asked again and again, k is large and reports
+    must be short. One report has the law of `LocalHashing` at `epsilon`. A device keeps its hash
+    function whatever its value is, and so can be recognised by it. Values that share a bucket do
+    not share a permanent response, as they do in the paper: see docs/theory.md.
 
     Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32. The
     permanent value is that bucket with probability u = permanent / 2**53, otherwise one of 0..g-1
@@ -84,15 +84,20 @@ class LOLOHA(Longitudinal[Hash], Hashing):
         return log_above(truth_ratio(self.permanent, Fraction(self.g)))
 
     @property
-    def states(self) -> int:
-        """One permanent response for each bucket."""
-        return min(self.k, self.g)
+    def permanent_law(self) -> tuple[int, ...]:
+        """The number of buckets, and the chance of a true permanent one."""
+        return self.g, self.permanent
 
-    def _permanent(self, answer: int, derive: Derive) -> Hash:
-        """Return the device's seed and the permanent value of the bucket under it."""
-        seed = derive("seed").below(2**32)
-        own = bucket(answer, seed, self.g)
-        return Hash(seed, self._round(own, self.permanent, derive("bucket", own)))
+    @property
+    def second_round(self) -> tuple[Fraction, Fraction]:
+        """The permanent bucket is told, or any bucket is drawn; or the latter alone."""
+        truth = Fraction(self.truth, SCALE)
+        return truth + (1 - truth) / self.g, (1 - truth) / self.g
+
+    def _permanent(self, answer: int, device: Randomness, response: Randomness) -> Hash:
+        """Return the device's seed and a permanent bucket under it."""
+        seed = device.below(2**32)
+        return Hash(seed, self._round(bucket(answer, seed, self.g), self.permanent, response))
 
     def _instant(self, permanent: Hash, random: Randomness) -> Hash:
         return Hash(permanent.seed, self._round(permanent.value, self.truth, random))

@@ -77,6 +77,17 @@ class LOSUE(LongitudinalUnary):
         lasting, turned = self.permanent, self.flip
         return Fraction(lasting * (SCALE - turned) + (SCALE - lasting) * turned, SCALE**2)
 
+    @property
+    def permanent_law(self) -> tuple[int, ...]:
+        """The number of bits, and the chance of a false permanent one."""
+        return self.k, self.permanent
+
+    @property
+    def second_round(self) -> tuple[Fraction, Fraction]:
+        """A permanent bit that is kept, and one that is turned round."""
+        turned = Fraction(self.flip, SCALE)
+        return 1 - turned, turned
+
     def _permanent_bit(self, own: bool, random: Randomness) -> bool:
         return random.chance(SCALE // 2 if own else self.permanent)
 

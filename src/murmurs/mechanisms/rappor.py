@@ -15,7 +15,6 @@ from murmurs import schemes, strings
 from murmurs.checks import Integers, whole
 from murmurs.hashing import buckets
 from murmurs.layout import Layout, Listed, Places, first_ones
-from murmurs.longitudinal import Derive
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.orappor import MOST_HASHES, Blooming
 from murmurs.mechanisms.unary import Responses
@@ -100,9 +99,9 @@ class Rappor(Responses[Row], Blooming):
         return min(2 * self.hashes, self.width)
 
     @property
-    def states(self) -> int:
-        """A permanent response for every string there may be."""
-        return 2**53
+    def permanent_law(self) -> tuple[int | str, ...]:
+        """What the bits of a string depend on, and f."""
+        return self.width, self.hashes, self.cohorts, self.salt, self.scheme, self.permanent
 
     def check(self, text: object) -> str:
         """Return a string in its normal form, or as it is for the scheme of other clients."""
@@ -116,7 +115,7 @@ class Rappor(Responses[Row], Blooming):
         if self.scheme == BY_MAP:
             if texts:
                 raise ValueError(
-                    f"{texts[0]!r} cannot be hashed for {self}: the scheme {BY_MAP!r} has its bits "
+                    f"strings cannot be hashed for {self}: the scheme {BY_MAP!r} has their bits "
                     f"in a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
                 )
             return np.empty((self.cohorts * self.hashes, 0), np.uint32)
@@ -136,16 +135,15 @@ class Rappor(Responses[Row], Blooming):
             return super().places(text, cohort)
         return list(dict.fromkeys(self._foreign.bits(text, cohort, self.width, self.hashes)))
 
-    def _permanent(self, text: str, derive: Derive) -> Row:
-        """Return the permanent response to a checked string, in the cohort of the device."""
-        cohort = derive("cohort").below(self.cohorts)
-        return self._lasting(cohort, self.places(text, cohort), derive)
+    def _permanent(self, text: str, device: Randomness, response: Randomness) -> Row:
+        """Return a permanent response to a checked string, in the cohort of the device."""
+        cohort = device.below(self.cohorts)
+        return self._lasting(cohort, self.places(text, cohort), response)
 
-    def _lasting(self, cohort: int, places: Sequence[int], derive: Derive) -> Row:
-        """Randomise a filter for good; strings with one filter share their permanent response."""
-        bloom = [b in places for b in range(self.width)]
-        random = derive("bits", cohort, self._packed(cohort, bloom).bits)
-        return self._packed(cohort, [self._permanent_bit(bit, random) for bit in bloom])
+    def _lasting(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+        """Randomise a filter for good."""
+        bits = [self._permanent_bit(b in places, random) for b in range(self.width)]
+        return self._packed(cohort, bits)
 
     def _instant(self, permanent: Row, random: Randomness) -> Row:
         """Return a report made from a permanent response."""
@@ -153,7 +151,7 @@ class Rappor(Responses[Row], Blooming):
         return self._packed(permanent.row, (self._bit(bit, random) for bit in lasting))
 
     def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
-        return self._instant(self._lasting(cohort, places, lambda *_: random), random)
+        return self._instant(self._lasting(cohort, places, random), random)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Integers, real, whole
-from murmurs.longitudinal import Derive, Longitudinal
+from murmurs.longitudinal import Longitudinal
 from murmurs.mechanism import LARGEST_K, Mechanism, settle_flip
 from murmurs.privacy import SCALE, check_promise, flip_numerator, log_above
 from murmurs.randomness import Randomness
@@ -207,6 +207,11 @@ class Responses(Longitudinal[Report]):
         return log_above(((1 - half) / half) ** self.differing)
 
     @property
+    def second_round(self) -> tuple[Fraction, Fraction]:
+        """The chances q and p of a bit."""
+        return Fraction(self.busy, SCALE), Fraction(self.idle, SCALE)
+
+    @property
     def one(self) -> Fraction:
         """(1 - f/2) q + (f/2) p."""
         return self._mixed(self.busy, self.idle)
@@ -230,11 +235,6 @@ class Responses(Longitudinal[Report]):
 class LongitudinalUnary(Longitudinal[bytes], Unary):
     """What unary encodings of two rounds share: permanent bits, and bits made from them."""
 
-    @property
-    def states(self) -> int:
-        """One permanent response for each answer."""
-        return self.k
-
     @abstractmethod
     def _permanent_bit(self, own: bool, random: Randomness) -> bool:
         """Return one permanent bit."""
@@ -243,9 +243,8 @@ class LongitudinalUnary(Longitudinal[bytes], Unary):
     def _bit(self, own: bool, random: Randomness) -> bool:
         """Return one bit of a report, given the permanent one."""
 
-    def _permanent(self, answer: int, derive: Derive) -> bytes:
-        random = derive("bits", answer)
-        return self.shape.of(self._permanent_bit(j == answer, random) for j in range(self.k))
+    def _permanent(self, answer: int, device: Randomness, response: Randomness) -> bytes:
+        return self.shape.of(self._permanent_bit(j == answer, response) for j in range(self.k))
 
     def _instant(self, permanent: bytes, random: Randomness) -> bytes:
         return self.shape.of(self._bit(bit, random) for bit in self.shape.flags(permanent))
@@ -282,3 +281,8 @@ class BasicRappor(Responses[bytes], LongitudinalUnary):
     def __post_init__(self) -> None:
         self._set(k=whole(self.k, "k", 2, LARGEST_K))
         self._settle_responses()
+
+    @property
+    def permanent_law(self) -> tuple[int, ...]:
+        """The number of bits, and f."""
+        return self.k, self.permanent
