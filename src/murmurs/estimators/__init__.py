@@ -13,6 +13,7 @@ from murmurs.estimators.composite import composite
 from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.em import NoiseDominates, em
 from murmurs.estimators.likelihood import likelihood
+from murmurs.estimators.precondition import usable
 from murmurs.estimators.regression import regression
 from murmurs.estimators.report_likelihood import report_likelihood
 from murmurs.estimators.selection import selection
@@ -74,12 +75,7 @@ def estimate(counts: Counts) -> Estimate:
     >>> estimate(rr.count([0, 0, 0, 1])).method
     'shrinkage'
     """
-    channel = counts.channel
-    if isinstance(channel, Tables) and channel.layout.k == 0:
-        raise ValueError(
-            f"{counts.mechanism} asks an open question: say which strings to look for, with "
-            "estimate(counts.over(candidates))"
-        )
+    channel = usable(counts).channel
     if isinstance(channel, Tables) and channel.is_crowded:
         return selection(counts, why="it looks for those of many candidates that are there at all")
     if isinstance(channel, Sketch) and channel.rows * (channel.width - 1) + 1 >= channel.k:

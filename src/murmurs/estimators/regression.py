@@ -9,6 +9,7 @@ import numpy as np
 from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 from murmurs.estimators.simplex import project
 
 Operator = Callable[[Floats], Floats]
@@ -33,9 +34,7 @@ def regression(
     one; that sum is a chi-square statistic, so a millionth of a unit is nothing. Without the
     constraint it is the relative residual of the normal equations.
     """
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    channel = counts.channel
+    channel = usable(counts).channel
     k = channel.k
     law = channel.mean(np.full(k, 1 / k))
     weights = 1 / np.maximum(law * (1 - law), 1e-300)

@@ -14,6 +14,7 @@ from murmurs.checks import Booleans, Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import TINY, Stratum, learn
+from murmurs.estimators.precondition import usable
 from murmurs.special import normal_quantile
 
 ROUNDS = 60
@@ -132,8 +133,8 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
     few does no harm. The chi-square of what is left inflates the variances. Without steps the
     candidates are those that a Lasso leaves.
     """
-    channel = counts.channel
-    if not (isinstance(channel, Tables) and channel.solves and channel.layout.k):
+    channel = usable(counts).channel
+    if not (isinstance(channel, Tables) and channel.solves):
         raise ValueError(
             f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
             "use shrinkage(counts)"
@@ -143,8 +144,6 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
             f"the answers of {counts.mechanism} can all be solved for together: "
             "use shrinkage(counts)"
         )
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
     k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
     most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)

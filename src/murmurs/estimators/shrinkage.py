@@ -11,6 +11,7 @@ from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import SQUARES, TINY, Posterior, Stratum, Support, learn
+from murmurs.estimators.precondition import usable
 
 HALF = 10.0
 """Number of answers at which posterior means and the common level weigh the same."""
@@ -43,9 +44,7 @@ def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estim
     docs/results/accuracy.md. Its intervals are those of the counts; ``posterior_deviations`` are
     the posterior's own.
     """
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    channel = counts.channel
+    channel = usable(counts).channel
     found = channel.support(counts.cells)
     if found is not None:
         shares, deviations = from_support(found[0], counts.n, float(found[1]), float(found[2]))

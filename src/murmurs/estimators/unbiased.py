@@ -5,13 +5,12 @@ from __future__ import annotations
 from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 
 
 def invert(counts: Counts) -> Floats:
-    """Return the unbiased shares; without reports there are none."""
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    return counts.channel.invert(counts.cells, counts.n)
+    """Return the unbiased shares of usable counts."""
+    return usable(counts).channel.invert(counts.cells, counts.n)
 
 
 def unbiased(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
