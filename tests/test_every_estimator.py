@@ -282,8 +282,6 @@ def test_the_unbiased_shares_are_not_mended() -> None:
 
 @every
 def test_answers_that_are_counted_alike_get_the_same_share(name: str) -> None:
-    if name == "norm_cut":  # it keeps the first of equal ones, up to a sum of one
-        return
     for mechanism in laws.SMALL:
         if isinstance(mechanism.channel, Symmetric) and not refuses(name, mechanism):
             shares = run(name, all_equal(mechanism)).shares

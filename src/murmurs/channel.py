@@ -80,6 +80,11 @@ class Channel(ABC):
         """Whether the inverse of an answer that nobody holds is zero but for known noise."""
         return True
 
+    @property
+    def confounded(self) -> list[Integers]:
+        """Groups of answers of which nothing tells one from another."""
+        return []
+
     def loosened(self, limits: Floats) -> Floats:
         """Return limits of the shares, wider where the cells cannot tell an answer from another."""
         return limits

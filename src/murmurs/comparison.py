@@ -87,6 +87,8 @@ def detect(counts: Counts, level: float = 0.05, control: Control = "bonferroni")
         positive = np.clip(unbiased, 0, 1)
         constant, _ = counts.channel.noise(positive / max(positive.sum(), 1e-300), counts.n)
         p_values = _tail(unbiased / np.sqrt(constant), counts.n, counts.channel.false_support)
+    for group in counts.channel.confounded:  # each of them may be absent, whatever is counted
+        p_values[group] = 1.0
     return Detection(_rejected(p_values, level, control), p_values, level, control)
 
 

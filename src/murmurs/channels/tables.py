@@ -117,6 +117,11 @@ class Tables(Sketch):
         return self.solver(np.full(self.k, 1 / self.k))
 
     @property
+    def confounded(self) -> list[Integers]:
+        """Answers on the same places, of which the first may be chosen; each has an equal part."""
+        return [] if self.chosen is None else self.layout.alike()
+
+    @property
     def is_crowded(self) -> bool:
         """Whether answers are too many to solve for together, but can be chosen among."""
         k, equations = self.layout.k, self.rows * (self.width - 1)
@@ -173,7 +178,10 @@ class Tables(Sketch):
         if not self.is_solved:
             return self.unhash(self.row_parts * masses)
         if self.weighed_at is not None:
-            return self._solved(self.weighted_at(self.weighed_at), masses)
+            out = self._solved(self.weighted_at(self.weighed_at), masses)
+            for group in self.confounded:
+                out[group] = out[group[0]] / len(group)
+            return out
         first = self._solved(self.first_solver, masses)
         return self._solved(self.weighted_at(_plausible(first)), masses)
 
@@ -240,6 +248,9 @@ class Tables(Sketch):
 
     def _solved_noise(self, solver: Solver, shares: Floats, n: float) -> tuple[Floats, Floats]:
         hit, miss = float(self.hit), float(self.miss)
+        shares = shares.copy()
+        for group in self.confounded:  # the first has it all, until the end
+            shares[group] = np.append(shares[group].sum(), np.zeros(len(group) - 1))
         at = shares if self.chosen is None else shares[self.chosen]
         at = at[: solver.layout.k]
         both = self._keep(
@@ -258,7 +269,11 @@ class Tables(Sketch):
             variance, slope = np.append(variance, both[-1]), np.append(slope, 0.0)
         # What is left without the sampling of the people themselves, and without the own share.
         private = variance - shares * (1 - shares) / n
-        return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
+        constant = np.maximum(private - slope * shares, 1e-3 * variance + 1e-30)
+        for group in self.confounded:
+            constant[group] = constant[group[0]] / len(group) ** 2
+            slope[group] = slope[group[0]] / len(group)
+        return constant, slope
 
     @property
     def false_support(self) -> float:
@@ -271,9 +286,14 @@ class Tables(Sketch):
         return self.is_solved or not self.solves
 
     def loosened(self, limits: Floats) -> Floats:
-        """Let the unlisted mass be as small as zero, where rare candidates are mixed with it."""
+        """Let the unlisted mass be as small as zero, where rare candidates are mixed with it.
+
+        Of answers that nothing tells apart each may have nothing, or all that they have together.
+        """
         if self.chosen is not None and self.is_open:
             limits[-1, 0] = 0.0
+        for group in self.confounded:
+            limits[group] = 0.0, min(1.0, float(limits[group, 1].sum()))
         return limits
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:

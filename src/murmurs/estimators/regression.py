@@ -13,6 +13,7 @@ from murmurs.estimators.precondition import usable
 from murmurs.estimators.simplex import project
 
 Operator = Callable[[Floats], Floats]
+TINY = 1e-300
 
 
 def regression(
@@ -81,14 +82,28 @@ def _conjugate_gradient(
     return shares, (size / max(float(goal @ goal), 1e-300)) ** 0.5, steps
 
 
+def largest_eigenvalue(normal: Operator, start: Floats, rounds: int) -> float:
+    """Return the largest eigenvalue, nearly, of what the normal equations multiply by.
+
+    By power iteration. It begins where the caller knows that this direction takes part, not with a
+    random vector: then the order of the answers would matter.
+    """
+    size, probe = 0.0, start
+    for _ in range(rounds):
+        length = float(np.sqrt(probe @ probe))
+        if length == 0:
+            break
+        probe = normal(probe / length)
+        size = float(np.sqrt(probe @ probe))
+    return max(size, TINY)
+
+
 def _projected_gradient(
     normal: Operator, goal: Floats, n: int, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
     k = len(goal)
-    probe = np.random.default_rng(0).normal(size=k)
-    for _ in range(30):
-        probe = normal(probe / np.sqrt(probe @ probe))
-    steepest = 1.05 * float(np.sqrt(probe @ probe))
+    # Answers add to cells and take nothing away: the steepest direction is one of positive numbers.
+    steepest = 1.05 * largest_eigenvalue(normal, np.ones(k), 30)
     shares = ahead = np.full(k, 1 / k)
     momentum, gap = 1.0, np.inf
     for step in range(1, most + 1):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.channels.tables import Tables
-from murmurs.checks import Booleans, Floats
+from murmurs.checks import Booleans, Floats, Integers
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import TINY, Stratum, learn
 from murmurs.estimators.precondition import usable
+from murmurs.estimators.regression import largest_eigenvalue
 from murmurs.special import normal_quantile
 
 ROUNDS = 60
@@ -24,6 +26,9 @@ CROWDED = 32
 
 FALSE_ENTRIES = 1.0
 """How many absent candidates enter by chance, on average; tests are made afterwards."""
+
+EQUAL = 1e-9
+"""Part by which scores differ that are equal but for rounding."""
 
 
 def selection(
@@ -53,20 +58,51 @@ def selection(
     """
     if by not in ("steps", "lasso"):
         raise ValueError(f"by must be 'steps' or 'lasso', not {by!r}")
-    chosen = select(counts, _better if by == "steps" else None)
-    channel = chosen.channel
-    estimates = channel.invert(chosen.cells, chosen.n)
-    assert isinstance(channel, Tables)
-    assert channel.weighed_at is not None
-    constant, slope = channel.noise(channel.weighed_at, chosen.n)
-    shares = _decided(channel, estimates, constant, slope, chosen.n)
-    return Estimate(
-        chosen,
-        shares,
-        "selection",
-        why,
-        notes=_notes(channel, getattr(counts.mechanism, "labels", ())),
-    )
+    channel = _chosen_among(counts)
+    groups = channel.layout.alike()
+    # Of candidates that nothing tells apart one is looked for; what it gets is shared out.
+    first = np.ones(channel.layout.k, np.bool_)
+    for group in groups:
+        first[group[1:]] = False
+    kept = np.flatnonzero(first)
+    one_each = channel if not groups else replace(channel, layout=channel.layout.select(kept))
+    found = select(one_each, counts, _better if by == "steps" else None)
+    assert found.chosen is not None
+    assert found.weighed_at is not None
+    estimates = found.invert(counts.cells, counts.n)
+    constant, slope = found.noise(found.weighed_at, counts.n)
+    shares = _decided(found, estimates, constant, slope, counts.n)
+    if groups:
+        weighed_at, shares = (_shared_out(x, kept, groups) for x in (found.weighed_at, shares))
+        found = channel.choose(kept[found.chosen], weighed_at, found.excess)
+    notes = _notes(found, getattr(counts.mechanism, "labels", ()))
+    return Estimate(counts.through(found), shares, "selection", why, notes=notes)
+
+
+def _chosen_among(counts: Counts) -> Tables:
+    """Return the channel of counts in which candidates can be chosen."""
+    channel = usable(counts).channel
+    if not (isinstance(channel, Tables) and channel.solves):
+        raise ValueError(
+            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
+            "use shrinkage(counts)"
+        )
+    if channel.is_solved and not channel.is_open:
+        raise ValueError(
+            f"the answers of {counts.mechanism} can all be solved for together: "
+            "use shrinkage(counts)"
+        )
+    return channel
+
+
+def _shared_out(shares: Floats, kept: Integers, groups: Sequence[Integers]) -> Floats:
+    """Return the shares of all candidates from those of one in each group, in equal parts."""
+    listed = len(kept) + sum(len(group) - 1 for group in groups)
+    out = np.zeros(listed)
+    out[kept] = shares[: len(kept)]
+    for group in groups:
+        out[group] = out[group[0]] / len(group)
+    return np.append(out, shares[len(kept) :])
 
 
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
@@ -88,7 +124,7 @@ def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     notes += [
         f"{labels[group[0]]!r} has the same places in every cohort as "
         + " and ".join(repr(labels[i]) for i in group[1:])
-        + ": nothing tells them apart, and the first stands for all"
+        + ": nothing tells them apart, and each gets an equal part of what they hold together"
         for group in channel.layout.alike()[:5]
         if labels
     ]
@@ -106,8 +142,8 @@ def _decided(channel: Tables, estimates: Floats, constant: Floats, slope: Floats
     chosen[channel.chosen] = True
     rest = float(np.clip(1 - np.maximum(estimates[:k][chosen], 0).sum(), 0, 1))
     mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
-    listed, noise, steepness = estimates[:k], constant[:k], float(slope[:k].mean())
-    posterior = learn(Stratum(listed, noise, steepness, mean, float(n), fixed_sum=False))
+    listed = estimates[:k]
+    posterior = learn(Stratum(listed, constant[:k], slope[:k], mean, float(n), fixed_sum=False))
     rows = posterior.rows
     shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
     shares[chosen] /= max(1.0, float(shares[chosen].sum()))
@@ -124,8 +160,8 @@ def _decided(channel: Tables, estimates: Floats, constant: Floats, slope: Floats
     return np.asarray(shares / shares.sum())
 
 
-def select(counts: Counts, better: Better | None = None) -> Counts:
-    """Return the counts with the candidates chosen that stand out of the noise.
+def select(channel: Tables, counts: Counts, better: Better | None = None) -> Tables:
+    """Return the channel with the candidates chosen that stand out of the noise.
 
     Stepwise: solve for the chosen candidates and the mass of all others; add those whose places
     hold significantly more than the solution tells, drop those that no longer do. What is not
@@ -133,31 +169,16 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
     few does no harm. The chi-square of what is left inflates the variances. Without steps the
     candidates are those that a Lasso leaves.
     """
-    channel = usable(counts).channel
-    if not (isinstance(channel, Tables) and channel.solves):
-        raise ValueError(
-            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
-            "use shrinkage(counts)"
-        )
-    if channel.is_solved and not channel.is_open:
-        raise ValueError(
-            f"the answers of {counts.mechanism} can all be solved for together: "
-            "use shrinkage(counts)"
-        )
     k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
     most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
     masses = channel.masses_of(counts.cells)
     shares = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
-    eligible = np.ones(k, np.bool_)
-    for group in channel.layout.alike():
-        eligible[group[1:]] = False
     chosen = np.zeros(k, np.bool_)
     if better is None:
-        better = _kept
-        chosen = _told_apart(
-            channel, chosen, eligible & _lasso(channel, masses, counts.n, enter, most)
-        )
+        better, coefficients = _kept, _lasso(channel, masses, counts.n, enter)
+        chosen = _strongest(coefficients > 0, coefficients, most, most)
+        chosen = _told_apart(channel, np.zeros(k, np.bool_), chosen, coefficients)
     seen: set[bytes] = set()
     while len(seen) < ROUNDS:
         seen.add(np.packbits(chosen).tobytes())
@@ -165,25 +186,39 @@ def select(counts: Counts, better: Better | None = None) -> Counts:
         estimates, scores = step.scores(masses, counts.n)
         scores /= np.sqrt(_inflation(step, masses, counts.n))
         shares = _on_simplex(estimates, chosen)
-        following = better(chosen, np.where(eligible, scores, 0.0), enter, most)
-        following = _told_apart(channel, chosen, following)
+        following = better(chosen, scores, enter, most)
+        following = _told_apart(channel, chosen, following, scores)
         if np.packbits(following).tobytes() in seen:
             break
         chosen = following
     at = np.flatnonzero(chosen)
     inflation = _inflation(channel.choose(at, shares, 1.0), masses, counts.n)
-    return counts.through(channel.choose(at, shares, inflation))
+    return channel.choose(at, shares, inflation)
 
 
-def _told_apart(channel: Tables, chosen: Booleans, following: Booleans) -> Booleans:
-    """Return the next chosen ones, fewer of the new ones if they cannot be told apart together."""
+def _told_apart(channel: Tables, chosen: Booleans, following: Booleans, scores: Floats) -> Booleans:
+    """Return the next chosen ones; if they cannot be told apart together, the stronger new ones."""
     while True:
         solver = channel.choose(np.flatnonzero(following), np.zeros(channel.k), 1.0).first_solver
-        new = np.flatnonzero(following & ~chosen)
-        if solver.inverse is not None or not len(new):
+        new = following & ~chosen
+        if solver.inverse is not None or not new.any():
             return following
-        following = following.copy()
-        following[new[len(new) // 2 :]] = False
+        half = int(new.sum()) // 2
+        following = (following & chosen) | _strongest(new, scores, half, half)
+
+
+def _strongest(among: Booleans, scores: Floats, wanted: int, room: int) -> Booleans:
+    """Return the wanted number of the strongest, where equally strong ones stay together.
+
+    All that are as strong as the last one wanted come in, if there is room, or else none of them.
+    """
+    if among.sum() <= wanted:
+        return among
+    if wanted <= 0:
+        return np.zeros_like(among)
+    last = float(np.sort(scores[among])[-wanted])
+    out = among & (scores >= last * (1 - EQUAL))
+    return out if out.sum() <= room else among & (scores > last * (1 + EQUAL))
 
 
 Better = Callable[[Booleans, Floats, float, int], Booleans]
@@ -198,10 +233,9 @@ def _better(chosen: Booleans, scores: Floats, enter: float, most: int) -> Boolea
     """
     out = chosen & (scores > enter - 1)
     strongest = float(scores[~chosen].max(initial=0.0))
-    new = np.flatnonzero(~chosen & (scores > max(enter, NEARLY * strongest)))
-    room = min(most - int(out.sum()), max(5, int(chosen.sum())))
-    out[new[np.argsort(-scores[new], kind="stable")][: max(room, 0)]] = True
-    return out
+    new = ~chosen & (scores > max(enter, NEARLY * strongest))
+    room = most - int(out.sum())
+    return out | _strongest(new, scores, min(room, max(5, int(chosen.sum()))), room)
 
 
 def _kept(chosen: Booleans, scores: Floats, enter: float, _: int) -> Booleans:
@@ -233,18 +267,14 @@ def _inflation(channel: Tables, masses: Floats, n: int) -> float:
     return max(1.0, square / max(freedom - searched, 0.5 * freedom, 1.0))
 
 
-def _lasso(channel: Tables, masses: Floats, n: int, enter: float, most: int) -> Booleans:
-    """Return the candidates with a positive coefficient in a Lasso, the largest ones."""
+def _lasso(channel: Tables, masses: Floats, n: int, enter: float) -> Floats:
+    """Return the coefficients of a Lasso over all candidates."""
     k = channel.layout.k
     nobody = _on_simplex(np.zeros(channel.k), np.zeros(k, np.bool_))
     full = channel.choose(np.arange(k), nobody, 1.0).solver(nobody)
     own = full.own_weights
     # A coefficient is zero unless its evidence exceeds what chance gives the largest of all.
-    coefficients = lasso(full, masses - full.filled, enter * np.sqrt(own / n))
-    out = coefficients > 0
-    if out.sum() > most:
-        out &= coefficients >= np.sort(coefficients)[-most]
-    return np.asarray(out)
+    return lasso(full, masses - full.filled, enter * np.sqrt(own / n))
 
 
 def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> Floats:
@@ -259,10 +289,8 @@ def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> 
         return solver.against(spread)
 
     goal = solver.against(masses)
-    probe = np.random.default_rng(0).normal(size=solver.layout.k)
-    for _ in range(20):
-        probe = normal(probe / np.sqrt(probe @ probe))
-    steepest = 1.05 * float(np.sqrt(probe @ probe))
+    # The steeper a direction is, the more the masses' noise takes part in it.
+    steepest = 1.05 * largest_eigenvalue(normal, goal, 20)
     x = ahead = np.zeros(solver.layout.k)
     momentum = 1.0
     for _ in range(steps):

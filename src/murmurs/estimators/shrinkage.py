@@ -55,7 +55,7 @@ def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estim
         plausible = np.maximum(estimates, 0)
         plausible = plausible / max(float(plausible.sum()), TINY)
         constant, slope = channel.noise(plausible, counts.n)
-        shares, deviations = from_estimates(estimates, constant, float(slope[0]), counts.n)
+        shares, deviations = from_estimates(estimates, constant, slope, counts.n)
     return Estimate(counts, shares, "shrinkage", why, posterior_deviations=deviations)
 
 
@@ -75,7 +75,7 @@ def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Flo
     stratum = Stratum(
         estimates,
         np.full(k, constant),
-        slope,
+        np.full(k, slope),
         1 / k,
         float(n),
         fixed_sum,
@@ -85,7 +85,7 @@ def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Flo
 
 
 def from_estimates(
-    estimates: Floats, constant: Floats, slope: float, n: int
+    estimates: Floats, constant: Floats, slope: Floats, n: int
 ) -> tuple[Floats, Floats]:
     """Return shares and posterior deviations from unbiased estimates with known noise.
 
@@ -113,7 +113,7 @@ def from_estimates(
         )
         totals /= totals.sum()
     strata = [
-        Stratum(estimates[j], constant[j], slope, min(total / len(j), 0.99), float(n), False)
+        Stratum(estimates[j], constant[j], slope[j], min(total / len(j), 0.99), float(n), False)
         for j, total in zip(members, totals.tolist(), strict=True)
     ]
     return decide([learn(stratum) for stratum in strata], members)
@@ -139,9 +139,9 @@ def _by_block(
     A cell's own is computed from its estimate and is smaller where that is large, be it by chance:
     large estimates would pass for sure ones.
     """
-    block = np.arange(channel.k) % channel.blocks
+    block = channel.block_of
     mean = np.bincount(block, constant) / np.bincount(block)
-    return from_estimates(estimates, mean[block], 0.0, n)
+    return from_estimates(estimates, mean[block], np.zeros(channel.k), n)
 
 
 def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats, Floats]:
