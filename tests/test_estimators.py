@@ -173,12 +173,13 @@ def test_the_level_of_base_cut_acts() -> None:
     )
 
 
-def literal_norm_cut(values: Floats) -> list[float]:
-    """Go from the largest to the smallest; stop when the sum is one."""
-    out, left = [0.0] * len(values), 1.0
-    for j in sorted(range(len(values)), key=lambda j: -values[j]):
-        out[j] = min(max(values[j], 0.0), left)
-        left -= out[j]
+def literal_norm_cut(values: Floats) -> Floats:
+    """Go from the largest to the smallest; stop when the sum is one. Equal ones come together."""
+    out, left = np.zeros(len(values)), 1.0
+    for value in sorted(set(values[values > 0].tolist()), reverse=True):
+        tied = values == value
+        out[tied] = min(value, left / tied.sum())
+        left -= float(out[tied].sum())
     return out
 
 

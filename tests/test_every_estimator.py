@@ -282,8 +282,6 @@ def test_the_unbiased_shares_are_not_mended() -> None:
 
 @every
 def test_answers_that_are_counted_alike_get_the_same_share(name: str) -> None:
-    if name == "norm_cut":  # it keeps the first of equal ones, up to a sum of one
-        return
     for mechanism in laws.SMALL:
         if isinstance(mechanism.channel, Symmetric) and not refuses(name, mechanism):
             shares = run(name, all_equal(mechanism)).shares
@@ -401,6 +399,45 @@ def test_without_reports_there_is_nothing_to_estimate(name: str) -> None:
         if not refuses(name, mechanism):
             with pytest.raises(ValueError, match=r"^there are no reports to estimate from$"):
                 run(name, mechanism.count([]))
+
+
+@every
+def test_an_open_question_needs_candidates_whatever_the_estimator(name: str) -> None:
+    """Where it would print nan, or fail in linear algebra."""
+    rng = np.random.default_rng(1)
+    for mechanism in (
+        mm.ORR(epsilon=2.0, width=4, cohorts=4),
+        mm.ORappor(epsilon=2.0, width=4, cohorts=4),
+        mm.Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875),
+    ):
+        counts = mechanism.count(mechanism.encode_many(["tea", "mate"] * 50, rng))
+        way = r"open question: say which strings to look for, with counts\.over\(candidates\)$"
+        for estimator in (BY_NAME[name], mm.estimate):
+            with pytest.raises(ValueError, match=way) as error:
+                estimator(counts)
+            assert str(error.value).startswith(str(mechanism))
+            with pytest.raises(ValueError, match=r"^there are no reports to estimate from$"):
+                estimator(mechanism.count([]))
+
+
+@every
+def test_what_is_no_counts_is_refused_with_what_to_do(name: str) -> None:
+    rr = mm.KRR(k=3, epsilon=1.0)
+    counts = rr.count([0, 0, 1, 2])
+    for estimator in (BY_NAME[name], mm.estimate):
+        for wrong, said in (
+            ([1, 2, 3], "list"),
+            (np.array([1, 2, 3]), "ndarray"),
+            ({"n": 3}, "dict"),
+            (None, "NoneType"),
+            (3, "int"),
+            (rr, "KRR"),
+        ):
+            way = rf"^an estimator takes Counts, not {said}: .* mechanism\.count\(reports\)$"
+            with pytest.raises(TypeError, match=way):
+                estimator(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"not Estimate: pass its \.counts$"):
+            estimator(mm.estimate(counts))  # type: ignore[arg-type]
 
 
 @every

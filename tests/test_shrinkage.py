@@ -89,7 +89,7 @@ def test_the_grid_can_tell_a_small_mean_from_nothing() -> None:
     stratum = learning.Stratum(
         estimates,
         np.full(5000, noise),
-        0.0,
+        np.zeros(5000),
         1 / 5000,
         100_000.0,
         True,

@@ -78,6 +78,8 @@ def detect(fit: Fit, level: float = 0.05, control: Control = "bonferroni") -> De
         constant, _ = fit.noise(plausible(fit.unbiased))
         scores, people = fit.unbiased / np.sqrt(constant), fit.counts.people
         p_values = _tail(scores, people, fit.channel.false_support)
+    for group in fit.confounded:  # each of them may be absent, whatever is counted
+        p_values[group] = 1.0
     return Detection(_rejected(p_values, level, control), p_values, level, control)
 
 

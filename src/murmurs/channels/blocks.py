@@ -37,6 +37,11 @@ class HadamardBlocks(Channel):
         return True
 
     @property
+    def block_of(self) -> Integers:
+        """The block each answer lives in."""
+        return np.arange(self.k) % self.blocks
+
+    @property
     def rows(self) -> int:
         """How many rows of the matrix are in use in the fullest block."""
         return -(-self.k // self.blocks)
@@ -76,7 +81,7 @@ class HadamardBlocks(Channel):
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the variance of a sum of signs, each of which is 0 outside the answer's block."""
         truth = float(self.truth)
-        in_block = self.to_rows(shares).sum(axis=1)[np.arange(self.k) % self.blocks]
+        in_block = self.to_rows(shares).sum(axis=1)[self.block_of]
         constant = ((1 - truth) / self.blocks + truth * (in_block - shares)) / (truth**2 * n)
         return constant, np.full(self.k, (1 / truth - 1) / n)
 

@@ -10,6 +10,7 @@ from murmurs.estimators.composite import composite
 from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.em import NoiseDominates, em
 from murmurs.estimators.likelihood import likelihood
+from murmurs.estimators.precondition import usable
 from murmurs.estimators.regression import regression
 from murmurs.estimators.report_likelihood import report_likelihood
 from murmurs.estimators.selection import selection
@@ -69,16 +70,9 @@ def estimate(counts: Counts) -> Estimate:
     >>> estimate(rr.count([0, 0, 0, 1])).method
     'shrinkage'
     """
-    channel = counts.channel
-    if channel.other == 0:
-        raise ValueError(
-            f"{counts.mechanism} asks an open question: say which strings to look for, with "
-            "estimate(counts.over(candidates))"
-        )
+    channel = usable(counts).channel
     if channel.is_crowded:
         return selection(counts, why="it looks for those of many candidates that are there at all")
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
     fit = fitted(counts)
     if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
         return regression(

@@ -7,6 +7,7 @@ import numpy as np
 from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 
 
 def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
@@ -16,12 +17,10 @@ def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estim
     likelihood; but the cells depend on each other through the answer, so it is a composite
     likelihood, in accuracy close to `simplex`. O(k) a step, some fifty steps.
     """
-    found = counts.channel.support(counts.cells)
+    found = usable(counts).channel.support(counts.cells)
     if found is None:
         way = "likelihood" if counts.channel.is_histogram else "regression"
         raise ValueError(f"{counts.mechanism} has no support counts: use {way}(counts)")
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
     support, hit, miss = found
     shares = _maximise(support.astype(np.float64), float(counts.n), float(hit), float(miss))
     return Estimate(counts, shares, "composite", why)

@@ -9,6 +9,9 @@ from murmurs.estimation import Estimate
 from murmurs.estimators.unbiased import invert
 from murmurs.special import normal_quantile
 
+EQUAL = 1e-9
+"""Part by which shares differ that are equal but for rounding."""
+
 
 def normalized(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the unbiased shares, negative ones cut at 0, scaled to sum 1 ("InvN", "Norm-Mul").
@@ -48,11 +51,15 @@ def base_cut(
 def norm_cut(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
     """Return the largest unbiased shares while their sum is below 1, and 0 for others ("Norm-Cut").
 
-    Large shares stay unbiased; the last one kept is lowered to make the sum 1. Wang et al. (2020).
+    Large shares stay unbiased; the last one kept is lowered to make the sum 1. If several answers
+    are equally the last, all are lowered alike. Wang et al. (2020).
     """
     positive = np.maximum(invert(counts), 0)
-    order = np.argsort(-positive, kind="stable")
-    before = np.cumsum(positive[order]) - positive[order]
-    shares = np.zeros_like(positive)
-    shares[order] = np.clip(1 - before, 0, positive[order])
+    ordered = np.sort(positive)[::-1]
+    last = ordered[min(int(np.searchsorted(np.cumsum(ordered), 1.0)), len(ordered) - 1)]
+    # Answers that are counted alike may differ by rounding.
+    tied = np.abs(positive - last) <= EQUAL * last
+    shares = np.where((positive > last) & ~tied, positive, 0.0)
+    left = max(1 - float(shares.sum()), 0.0)
+    shares[tied] = np.minimum(positive[tied], left / tied.sum())
     return Estimate(counts, shares, "norm_cut", why)

@@ -12,6 +12,7 @@ from murmurs.channel import Channel
 from murmurs.checks import Floats, whole
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 
 Progress = Callable[[int, float], None]
 """Told after each step: evaluations so far, and the gap."""
@@ -109,7 +110,7 @@ def em(
     >>> em(rr.count([0] * 500 + [1] * 300 + [2] * 200)).shares.round(2)
     array([0.77, 0.23, 0.  ])
     """
-    channel = counts.channel
+    channel = usable(counts).channel
     if not channel.is_histogram:
         way = "regression(counts)"
         if channel.support(counts.cells) is not None:
@@ -118,8 +119,6 @@ def em(
             f"counts of {counts.mechanism} do not determine the likelihood of its reports: "
             f"use {way}"
         )
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
     whole(most, "most", 1, 10**9)
     frequencies = counts.cells / counts.n
     start = np.full(channel.k, 1 / channel.k)

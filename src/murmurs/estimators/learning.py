@@ -69,7 +69,7 @@ class Stratum:
 
     estimates: Floats
     constant: Floats
-    slope: float
+    slope: Floats
     mean: float
     n: float
     fixed_sum: bool
@@ -80,17 +80,23 @@ class Stratum:
         """The smallest noise variance of a share of 0: the unit of the scale."""
         return float(self.constant.min())
 
+    @cached_property
+    def steepness(self) -> float:
+        """The mean slope, which the scale is made with: one grid serves all cells."""
+        return float(self.slope.mean())
+
     def scaled(self, shares: Floats) -> Floats:
         """Return shares on the scale where the smallest noise is one."""
-        top = 1.0 if self.slope >= 0 else min(1.0, -0.999999 * self.smallest / self.slope)
+        slope = self.steepness
+        top = 1.0 if slope >= 0 else min(1.0, -0.999999 * self.smallest / slope)
         shares = np.minimum(shares, top)
-        variance = np.maximum(self.smallest + self.slope * shares, 1e-12 * self.smallest)
+        variance = np.maximum(self.smallest + slope * shares, 1e-12 * self.smallest)
         return np.asarray(2 * shares / (np.sqrt(variance) + math.sqrt(self.smallest)))
 
     def unscaled(self, places: Floats) -> Floats:
         """Return the shares of places on the scale."""
         root = math.sqrt(self.smallest)
-        return np.clip(places * root + 0.25 * self.slope * places**2, 0.0, 1.0)
+        return np.clip(places * root + 0.25 * self.steepness * places**2, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +106,7 @@ class Rows:
     times: Floats
     estimates: Floats
     constant: Floats
+    slope: Floats
     places: Floats
     counts: Floats
     row_of: Integers
@@ -197,9 +204,9 @@ def join(stratum: Stratum) -> Rows:
         return np.asarray(np.bincount(row_of, values, minlength=size) / times)
 
     counts = stratum.support.counts if stratum.support is not None else stratum.estimates
-    columns = [times, mean(stratum.estimates), mean(stratum.constant), mean(places)]
-    columns.append(mean(counts.astype(np.float64)))
-    order = np.argsort(columns[3], kind="stable")
+    columns = [mean(places), times, mean(stratum.estimates), mean(stratum.constant)]
+    columns += [mean(stratum.slope), mean(counts.astype(np.float64))]
+    order = np.argsort(columns[0], kind="stable")
     rank = np.empty(size, np.int64)
     rank[order] = np.arange(size)
     row_of = rank[row_of]
@@ -208,13 +215,14 @@ def join(stratum: Stratum) -> Rows:
     if size > MOST_ROWS:
         keep = np.unique(np.linspace(0, size - 1, MOST_ROWS).astype(np.int64))
         kept_of = np.searchsorted(keep, np.arange(size), side="right") - 1
-        far = np.diff(columns[3][keep], append=columns[3][keep[-1]]) > 2.0
+        far = np.diff(columns[0][keep], append=columns[0][keep[-1]]) > 2.0
         alone = (far[kept_of] & (keep[kept_of] != np.arange(size)))[row_of]
-        weight = np.bincount(kept_of, columns[0], minlength=len(keep)).astype(np.float64)
-        columns = [weight, *(column[keep] for column in columns[1:])]
+        weight = np.bincount(kept_of, columns[1], minlength=len(keep)).astype(np.float64)
+        columns = [column[keep] for column in columns]
+        columns[1] = weight
         row_of = kept_of[row_of]
-    times, estimates, constant, at, mean_counts = columns
-    return Rows(times, estimates, constant, at, mean_counts, row_of, alone)
+    at, times, estimates, constant, slope, mean_counts = columns
+    return Rows(times, estimates, constant, slope, at, mean_counts, row_of, alone)
 
 
 def make_grid(stratum: Stratum, rows: Rows) -> tuple[Floats, Floats, Floats, Integers, int]:
@@ -266,7 +274,7 @@ def _likelihood(stratum: Stratum, rows: Rows, shares: Floats) -> Floats:
         logs = saddlepoint(rows.counts[:, None], shares, stratum.n, support.hit, support.miss)
     else:
         constant = rows.constant[:, None]
-        variance = np.maximum(constant + stratum.slope * shares, 1e-3 * constant)
+        variance = np.maximum(constant + rows.slope[:, None] * shares, 1e-3 * constant)
         away = rows.estimates[:, None] - shares
         logs = -0.5 * away**2 / variance - 0.5 * np.log(variance)
     k = len(stratum.estimates)

@@ -9,6 +9,7 @@ from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.em import Progress, em, noise_notes
+from murmurs.estimators.precondition import usable
 
 
 def water_filling(frequencies: Floats, odds: float) -> Floats:
@@ -45,7 +46,7 @@ def likelihood(
 
     Wins where the signal is strong; where noise dominates it fits the noise, and says so.
     """
-    channel = counts.channel
+    channel = usable(counts).channel
     if not (isinstance(channel, Symmetric) and channel.is_histogram):
         found = em(counts, tolerance=tolerance, progress=progress, why=why)
         return Estimate(
@@ -58,8 +59,6 @@ def likelihood(
             converged=found.converged,
             notes=found.notes,
         )
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
     odds = float(channel.hit / channel.miss - 1)
     shares = water_filling(counts.cells / counts.n, odds)
     return Estimate(counts, shares, "likelihood", why, notes=noise_notes(counts, shares))

@@ -9,9 +9,11 @@ import numpy as np
 from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 from murmurs.estimators.simplex import project
 
 Operator = Callable[[Floats], Floats]
+TINY = 1e-300
 
 
 def regression(
@@ -33,9 +35,7 @@ def regression(
     one; that sum is a chi-square statistic, so a millionth of a unit is nothing. Without the
     constraint it is the relative residual of the normal equations.
     """
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    channel = counts.channel
+    channel = usable(counts).channel
     k = channel.k
     law = channel.mean(np.full(k, 1 / k))
     weights = 1 / np.maximum(law * (1 - law), 1e-300)
@@ -82,14 +82,28 @@ def _conjugate_gradient(
     return shares, (size / max(float(goal @ goal), 1e-300)) ** 0.5, steps
 
 
+def largest_eigenvalue(normal: Operator, start: Floats, rounds: int) -> float:
+    """Return the largest eigenvalue, nearly, of what the normal equations multiply by.
+
+    By power iteration. It begins where the caller knows that this direction takes part, not with a
+    random vector: then the order of the answers would matter.
+    """
+    size, probe = 0.0, start
+    for _ in range(rounds):
+        length = float(np.sqrt(probe @ probe))
+        if length == 0:
+            break
+        probe = normal(probe / length)
+        size = float(np.sqrt(probe @ probe))
+    return max(size, TINY)
+
+
 def _projected_gradient(
     normal: Operator, goal: Floats, n: int, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
     k = len(goal)
-    probe = np.random.default_rng(0).normal(size=k)
-    for _ in range(30):
-        probe = normal(probe / np.sqrt(probe @ probe))
-    steepest = 1.05 * float(np.sqrt(probe @ probe))
+    # Answers add to cells and take nothing away: the steepest direction is one of positive numbers.
+    steepest = 1.05 * largest_eigenvalue(normal, np.ones(k), 30)
     shares = ahead = np.full(k, 1 / k)
     momentum, gap = 1.0, np.inf
     for step in range(1, most + 1):

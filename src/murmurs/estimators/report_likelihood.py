@@ -12,6 +12,7 @@ from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.em import Progress, climb, concluded
+from murmurs.estimators.precondition import usable
 
 
 class Supporting(Protocol):
@@ -64,9 +65,7 @@ def report_likelihood(
             f"reports of {mechanism} do not each support a set of answers: use likelihood(counts) "
             "or, for CountMeanSketch, regression(counts)"
         )
-    counts = mechanism.count(reports)
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
+    counts = usable(mechanism.count(reports))
     rows = np.ascontiguousarray(mechanism.supports(reports))
     excess = float(mechanism.ratio - 1)
     n, k = counts.n, mechanism.k

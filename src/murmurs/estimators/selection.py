@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,8 +14,10 @@ from murmurs.checks import Booleans, Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import TINY, Stratum, learn
+from murmurs.estimators.precondition import usable
+from murmurs.estimators.regression import largest_eigenvalue
 from murmurs.inference.fit import fitted
-from murmurs.inference.least_squares import Places, Selected
+from murmurs.inference.least_squares import Places, Selected, SharedOut
 from murmurs.special import normal_quantile
 
 ROUNDS = 60
@@ -24,6 +27,9 @@ CROWDED = 32
 
 FALSE_ENTRIES = 1.0
 """How many absent candidates enter by chance, on average; tests are made afterwards."""
+
+EQUAL = 1e-9
+"""Part by which scores differ that are equal but for rounding."""
 
 
 def selection(
@@ -54,8 +60,47 @@ def selection(
     if by not in ("steps", "lasso"):
         raise ValueError(f"by must be 'steps' or 'lasso', not {by!r}")
     fit = select(counts, _better if by == "steps" else None)
-    notes = _notes(fit.channel, getattr(counts.mechanism, "labels", ()))
-    return Estimate(counts, _decided(fit), "selection", why, notes=notes, fit=fit)
+    first = fit.first if isinstance(fit, SharedOut) else fit
+    shares = _decided(first)
+    if isinstance(fit, SharedOut):
+        shares = fit.spread(shares, 1)
+    channel = _chosen_among(counts)
+    notes = _notes(channel, getattr(counts.mechanism, "labels", ()))
+    return Estimate(counts, shares, "selection", why, notes=notes, fit=fit)
+
+
+def _chosen_among(counts: Counts) -> Tables:
+    """Return the channel of counts in which candidates can be chosen."""
+    fit = fitted(usable(counts))
+    if not (isinstance(fit, Places) and fit.channel.solvable):
+        raise ValueError(
+            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
+            "use shrinkage(counts)"
+        )
+    channel = fit.channel
+    if channel.is_solved and not channel.is_open:
+        raise ValueError(
+            f"the answers of {counts.mechanism} can all be solved for together: "
+            "use shrinkage(counts)"
+        )
+    return channel
+
+
+def select(counts: Counts, better: Better | None = None) -> Selected | SharedOut:
+    """Return the fit with the candidates chosen that stand out of the noise.
+
+    Of candidates that nothing tells apart one is looked for; what it gets is shared out.
+    """
+    channel = _chosen_among(counts)
+    groups = channel.layout.alike()
+    if not groups:
+        return _select(counts, channel, better)
+    first = np.ones(channel.layout.k, np.bool_)
+    for group in groups:
+        first[group[1:]] = False
+    kept = np.flatnonzero(first)
+    one_each = replace(channel, layout=channel.layout.select(kept))
+    return SharedOut(counts, _select(counts, one_each, better), kept, groups)
 
 
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
@@ -77,7 +122,7 @@ def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
     notes += [
         f"{labels[group[0]]!r} has the same places in every cohort as "
         + " and ".join(repr(labels[i]) for i in group[1:])
-        + ": nothing tells them apart, and the first stands for all"
+        + ": nothing tells them apart, and each gets an equal part of what they hold together"
         for group in channel.layout.alike()[:5]
         if labels
     ]
@@ -91,16 +136,14 @@ def _decided(fit: Selected) -> Floats:
     than places, their estimates say the same few things again and again: then they get nothing,
     and in a complete list equal parts of it.
     """
-    channel, estimates = fit.channel, fit.unbiased
+    channel, estimates, people = fit.channel, fit.unbiased, float(fit.counts.people)
     constant, slope = fit.noise(fit.weighed_at)
     k, chosen = channel.layout.k, np.zeros(channel.layout.k, np.bool_)
     chosen[fit.chosen] = True
     rest = float(np.clip(1 - np.maximum(estimates[:k][chosen], 0).sum(), 0, 1))
     mean = min(max((1 - rest / 2) / k, 1e-9), 0.99)
-    listed, noise, steepness = estimates[:k], constant[:k], float(slope[:k].mean())
-    posterior = learn(
-        Stratum(listed, noise, steepness, mean, float(fit.counts.people), fixed_sum=False)
-    )
+    listed = estimates[:k]
+    posterior = learn(Stratum(listed, constant[:k], slope[:k], mean, people, fixed_sum=False))
     rows = posterior.rows
     shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
     shares[chosen] /= max(1.0, float(shares[chosen].sum()))
@@ -117,8 +160,8 @@ def _decided(fit: Selected) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def select(counts: Counts, better: Better | None = None) -> Selected:
-    """Return the fit with the candidates chosen that stand out of the noise.
+def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
+    """Return the fit with the candidates chosen that stand out, all of them different.
 
     Stepwise: solve for the chosen candidates and the mass of all others; add those whose places
     hold significantly more than the solution tells, drop those that no longer do. What is not
@@ -126,25 +169,24 @@ def select(counts: Counts, better: Better | None = None) -> Selected:
     few does no harm. The chi-square of what is left inflates the variances. Without steps the
     candidates are those that a Lasso leaves.
     """
-    start = _nobody(counts)
-    channel, k = start.channel, start.channel.layout.k
+    k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
     most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
-    eligible = np.ones(k, np.bool_)
-    for group in channel.layout.alike():
-        eligible[group[1:]] = False
     chosen = np.zeros(k, np.bool_)
+    nobody = _on_simplex(np.zeros(channel.k), chosen)
+    fit = Selected(counts, np.flatnonzero(chosen), nobody, law=channel)
     if better is None:
-        better = _kept
-        chosen = _told_apart(start, chosen, eligible & _lasso(start, enter, most))
-    fit = start.choose(np.flatnonzero(chosen), start.weighed_at)
+        better, coefficients = _kept, _lasso(fit, enter)
+        strongest = _strongest(coefficients > 0, coefficients, most, most)
+        chosen = _told_apart(fit, chosen, strongest, coefficients)
+        fit = fit.choose(np.flatnonzero(chosen), nobody)
     seen: set[bytes] = set()
     while len(seen) < ROUNDS:
         seen.add(np.packbits(chosen).tobytes())
         scores = fit.scores / np.sqrt(fit.inflation)
         shares = _on_simplex(fit.unbiased, chosen)
-        following = better(chosen, np.where(eligible, scores, 0.0), enter, most)
-        following = _told_apart(fit, chosen, following)
+        following = better(chosen, scores, enter, most)
+        following = _told_apart(fit, chosen, following, scores)
         again = np.packbits(following).tobytes() in seen
         chosen = chosen if again else following
         fit = fit.choose(np.flatnonzero(chosen), shares)
@@ -153,36 +195,29 @@ def select(counts: Counts, better: Better | None = None) -> Selected:
     return fit
 
 
-def _nobody(counts: Counts) -> Selected:
-    """Return the fit with nobody chosen yet, for counts that can be chosen among."""
-    fit = fitted(counts)
-    if not (isinstance(fit, Places) and fit.channel.solvable and fit.channel.layout.k):
-        raise ValueError(
-            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
-            "use shrinkage(counts)"
-        )
-    channel = fit.channel
-    if channel.is_solved and not channel.is_open:
-        raise ValueError(
-            f"the answers of {counts.mechanism} can all be solved for together: "
-            "use shrinkage(counts)"
-        )
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    none = np.zeros(0, np.int64)
-    shares = _on_simplex(np.zeros(channel.k), np.zeros(channel.layout.k, np.bool_))
-    return Selected(counts, none, shares)
-
-
-def _told_apart(fit: Selected, chosen: Booleans, following: Booleans) -> Booleans:
-    """Return the next chosen ones, fewer of the new ones if they cannot be told apart together."""
+def _told_apart(fit: Selected, chosen: Booleans, following: Booleans, scores: Floats) -> Booleans:
+    """Return the next chosen ones; if they cannot be told apart together, the stronger new ones."""
     while True:
         solver = fit.choose(np.flatnonzero(following), fit.weighed_at).equal_solver
-        new = np.flatnonzero(following & ~chosen)
-        if solver.inverse is not None or not len(new):
+        new = following & ~chosen
+        if solver.inverse is not None or not new.any():
             return following
-        following = following.copy()
-        following[new[len(new) // 2 :]] = False
+        half = int(new.sum()) // 2
+        following = (following & chosen) | _strongest(new, scores, half, half)
+
+
+def _strongest(among: Booleans, scores: Floats, wanted: int, room: int) -> Booleans:
+    """Return the wanted number of the strongest, where equally strong ones stay together.
+
+    All that are as strong as the last one wanted come in, if there is room, or else none of them.
+    """
+    if among.sum() <= wanted:
+        return among
+    if wanted <= 0:
+        return np.zeros_like(among)
+    last = float(np.sort(scores[among])[-wanted])
+    out = among & (scores >= last * (1 - EQUAL))
+    return out if out.sum() <= room else among & (scores > last * (1 + EQUAL))
 
 
 Better = Callable[[Booleans, Floats, float, int], Booleans]
@@ -197,10 +232,9 @@ def _better(chosen: Booleans, scores: Floats, enter: float, most: int) -> Boolea
     """
     out = chosen & (scores > enter - 1)
     strongest = float(scores[~chosen].max(initial=0.0))
-    new = np.flatnonzero(~chosen & (scores > max(enter, NEARLY * strongest)))
-    room = min(most - int(out.sum()), max(5, int(chosen.sum())))
-    out[new[np.argsort(-scores[new], kind="stable")][: max(room, 0)]] = True
-    return out
+    new = ~chosen & (scores > max(enter, NEARLY * strongest))
+    room = most - int(out.sum())
+    return out | _strongest(new, scores, min(room, max(5, int(chosen.sum()))), room)
 
 
 def _kept(chosen: Booleans, scores: Floats, enter: float, _: int) -> Booleans:
@@ -219,16 +253,12 @@ def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
     return shares
 
 
-def _lasso(fit: Selected, enter: float, most: int) -> Booleans:
-    """Return the candidates with a positive coefficient in a Lasso, the largest ones."""
+def _lasso(fit: Selected, enter: float) -> Floats:
+    """Return the coefficients of a Lasso over all candidates."""
     full = fit.channel.solver(fit.weighed_at, fit.channel.layout)
     own = full.own_weights
     # A coefficient is zero unless its evidence exceeds what chance gives the largest of all.
-    coefficients = lasso(full, fit.masses - full.filled, enter * np.sqrt(own / fit.n))
-    out = coefficients > 0
-    if out.sum() > most:
-        out &= coefficients >= np.sort(coefficients)[-most]
-    return np.asarray(out)
+    return lasso(full, fit.masses - full.filled, enter * np.sqrt(own / fit.n))
 
 
 def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> Floats:
@@ -243,10 +273,8 @@ def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> 
         return solver.against(spread)
 
     goal = solver.against(masses)
-    probe = np.random.default_rng(0).normal(size=solver.layout.k)
-    for _ in range(20):
-        probe = normal(probe / np.sqrt(probe @ probe))
-    steepest = 1.05 * float(np.sqrt(probe @ probe))
+    # The steeper a direction is, the more the masses' noise takes part in it.
+    steepest = 1.05 * largest_eigenvalue(normal, goal, 20)
     x = ahead = np.zeros(solver.layout.k)
     momentum = 1.0
     for _ in range(steps):

@@ -10,6 +10,7 @@ from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.learning import SQUARES, TINY, Posterior, Stratum, Support, learn
+from murmurs.estimators.precondition import usable
 from murmurs.inference.fit import Fit, fitted
 
 HALF = 10.0
@@ -43,9 +44,7 @@ def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estim
     docs/results/accuracy.md. Its intervals are those of the counts; ``posterior_deviations`` are
     the posterior's own.
     """
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    return shrink(fitted(counts), why)
+    return shrink(fitted(usable(counts)), why)
 
 
 def shrink(fit: Fit, why: str) -> Estimate:
@@ -54,16 +53,12 @@ def shrink(fit: Fit, why: str) -> Estimate:
         support, hit, miss = fit.support
         shares, deviations = from_support(support, fit.n, float(hit), float(miss))
     else:
-        shares, deviations = _from_shares(fit, fit.refined())
+        people = fit.counts.people
+        shares, deviations = from_estimates(*fit.refined(), people)
         again = fit.reweighted(shares)
         if again is not None:
-            shares, deviations = _from_shares(fit, again)
+            shares, deviations = from_estimates(*again, people)
     return Estimate(fit.counts, shares, "shrinkage", why, posterior_deviations=deviations, fit=fit)
-
-
-def _from_shares(fit: Fit, refined: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats]:
-    estimates, constant, slope = refined
-    return from_estimates(estimates, constant, float(slope[0]), fit.counts.people)
 
 
 def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Floats, Floats]:
@@ -82,7 +77,7 @@ def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Flo
     stratum = Stratum(
         estimates,
         np.full(k, constant),
-        slope,
+        np.full(k, slope),
         1 / k,
         float(n),
         fixed_sum,
@@ -92,7 +87,7 @@ def from_support(counts: Integers, n: int, hit: float, miss: float) -> tuple[Flo
 
 
 def from_estimates(
-    estimates: Floats, constant: Floats, slope: float, n: int
+    estimates: Floats, constant: Floats, slope: Floats, n: int
 ) -> tuple[Floats, Floats]:
     """Return shares and posterior deviations from unbiased estimates with known noise.
 
@@ -120,7 +115,7 @@ def from_estimates(
         )
         totals /= totals.sum()
     strata = [
-        Stratum(estimates[j], constant[j], slope, min(total / len(j), 0.99), float(n), False)
+        Stratum(estimates[j], constant[j], slope[j], min(total / len(j), 0.99), float(n), False)
         for j, total in zip(members, totals.tolist(), strict=True)
     ]
     return decide([learn(stratum) for stratum in strata], members)

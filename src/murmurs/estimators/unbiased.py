@@ -5,14 +5,13 @@ from __future__ import annotations
 from murmurs.checks import Floats
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.estimators.precondition import usable
 from murmurs.inference.fit import fitted
 
 
 def invert(counts: Counts) -> Floats:
-    """Return the unbiased shares; without reports there are none."""
-    if counts.n == 0:
-        raise ValueError("there are no reports to estimate from")
-    return fitted(counts).unbiased
+    """Return the unbiased shares of usable counts."""
+    return fitted(usable(counts)).unbiased
 
 
 def unbiased(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:

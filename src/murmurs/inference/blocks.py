@@ -45,7 +45,7 @@ class BlockFit(Fit):
         A cell's own is computed from its estimate and is smaller where that is large, be it by
         chance: large estimates would pass for sure ones.
         """
-        block = np.arange(self.channel.k) % self.channel.blocks
+        block = self.channel.block_of
         mean = np.bincount(block, constant) / np.bincount(block)
         return estimates, mean[block], np.zeros(self.channel.k)
 
@@ -60,7 +60,7 @@ class BlockFit(Fit):
         scale = odds + 2 * channel.blocks - 1
         d = scale / (odds - 1)  # 1 / truth
         estimates = self.unbiased
-        block = np.arange(channel.k) % channel.blocks
+        block = channel.block_of
         frequency = cells.sum(axis=1) / n
         direct = (scale * frequency - 2) / (odds - 1)
         total = np.clip(direct, 0, 1)

@@ -9,6 +9,7 @@ one, and its intervals, detection and differences ask it and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -85,6 +86,11 @@ class Fit:
     def tells_absence(self) -> bool:
         """Whether the unbiased share of an answer that nobody holds is zero but for its noise."""
         return self.channel.tells_absence
+
+    @property
+    def confounded(self) -> Sequence[Integers]:
+        """Groups of answers of which nothing tells one from another."""
+        return ()
 
     def widen(self, limits: Floats) -> Floats:
         """Return limits of the shares, wider where the cells cannot tell an answer from another."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, cast
 
@@ -28,12 +29,17 @@ NOTED = 1.2
 
 @dataclass(frozen=True, eq=False)
 class Places(Fit):
-    """What fits of hashed answers share: estimated masses, and a linear map from them to shares."""
+    """What fits of hashed answers share: estimated masses, and a linear map from them to shares.
+
+    ``law`` is that of some of the answers only, where a part of them is looked at.
+    """
+
+    law: Tables | None = field(default=None, kw_only=True)
 
     @property
     def channel(self) -> Tables:
         """The law of the tables."""
-        return cast(Tables, self.counts.channel)
+        return cast(Tables, self.counts.channel) if self.law is None else self.law
 
     @cached_property
     def masses(self) -> Floats:
@@ -221,7 +227,79 @@ class Selected(Places):
     def widen(self, limits: Floats) -> Floats:
         """Let the unlisted mass be as small as zero: rare candidates are mixed with it."""
         if self.channel.other is not None:
-            limits[self.channel.other, 0] = 0.0
+            limits[-1, 0] = 0.0
+        return limits
+
+
+@dataclass(frozen=True, eq=False)
+class SharedOut(Fit):
+    """A fit of one answer of each group that nothing tells apart; each of a group has equal parts.
+
+    ``first`` is the fit of the ``kept`` answers, which are all but the later ones of each group.
+    """
+
+    first: Selected
+    kept: Integers
+    groups: Sequence[Integers]
+
+    @property
+    def chosen(self) -> Integers:
+        """The answers that are solved for together, one of each group."""
+        return self.kept[self.first.chosen]
+
+    @property
+    def weighed_at(self) -> Floats:
+        """The shares at which cells are weighted."""
+        return self.spread(self.first.weighed_at, 1)
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The shares of the kept answers, shared out."""
+        return self.spread(self.first.unbiased, 1)
+
+    def spread(self, values: Floats, power: int) -> Floats:
+        """Return values of all answers; of a group each has its value over size ** power."""
+        listed = len(self.kept) + sum(len(group) - 1 for group in self.groups)
+        out = np.zeros(listed)
+        out[self.kept] = values[: len(self.kept)]
+        for group in self.groups:
+            out[group] = out[group[0]] / len(group) ** power
+        return np.append(out, values[len(self.kept) :])
+
+    def joined(self, shares: Floats) -> Floats:
+        """Return the shares of the kept answers, each with those of its group."""
+        out = shares.copy()
+        for group in self.groups:
+            out[group[0]] = shares[group].sum()
+        listed = len(self.kept) + sum(len(group) - 1 for group in self.groups)
+        return np.append(out[self.kept], shares[listed:])
+
+    def noise(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the noise of the kept answers, shared out."""
+        constant, slope = self.first.noise(self.joined(shares))
+        return self.spread(constant, 2), self.spread(slope, 1)
+
+    def covariance(self, shares: Floats, target: Target) -> Floats:
+        """Return the covariance of the kept answers, shared out."""
+        both = self.first.covariance(self.joined(shares), target)
+        once = np.array([self.spread(line, 1) for line in both])
+        return np.array([self.spread(line, 1) for line in once.T])
+
+    @property
+    def tells_absence(self) -> bool:
+        """As the first fit does."""
+        return self.first.tells_absence
+
+    @property
+    def confounded(self) -> Sequence[Integers]:
+        """The groups."""
+        return self.groups
+
+    def widen(self, limits: Floats) -> Floats:
+        """Let each of a group have nothing, or all that they have together."""
+        limits = self.first.widen(limits)
+        for group in self.groups:
+            limits[group] = 0.0, min(1.0, float(limits[group, 1].sum()))
         return limits
 
 

@@ -1,0 +1,30 @@
+"""What every estimator asks of what it is given, before it begins."""
+
+from __future__ import annotations
+
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+
+
+def usable(counts: object) -> Counts:
+    """Return counts that shares can be estimated from; of anything else, say what to do with it.
+
+    >>> usable([1, 2, 2])
+    Traceback (most recent call last):
+    TypeError: an estimator takes Counts, not list: add reports up first, mechanism.count(reports)
+    """
+    if isinstance(counts, Estimate):
+        raise TypeError("an estimator takes Counts, not Estimate: pass its .counts")
+    if not isinstance(counts, Counts):
+        raise TypeError(
+            f"an estimator takes Counts, not {type(counts).__name__}: add reports up first, "
+            "mechanism.count(reports)"
+        )
+    if counts.n == 0:
+        raise ValueError("there are no reports to estimate from")
+    if counts.channel.other == 0:
+        raise ValueError(
+            f"{counts.mechanism} asks an open question: say which strings to look for, with "
+            "counts.over(candidates)"
+        )
+    return counts
