@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import strings
-from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
+from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk, no_chance_in_bulk
 from murmurs.channel import Channel
 from murmurs.checks import Integers, first_outside, integers, whole
 from murmurs.counts import Counts
@@ -307,7 +307,5 @@ def settle_flip(flip: int, derived: int) -> int:
 
 def _system_generator(random: object) -> np.random.Generator:
     if random is not None and not isinstance(random, Secure):
-        raise TypeError(
-            f"chance in bulk comes from Secure() or numpy.random.default_rng(seed), not {random!r}"
-        )
+        raise TypeError(no_chance_in_bulk(random))
     return np.random.default_rng()
