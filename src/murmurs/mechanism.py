@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic
 
@@ -20,8 +20,17 @@ from numpy.typing import NDArray
 from murmurs import strings
 from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk, no_chance_in_bulk
 from murmurs.channel import Channel
-from murmurs.checks import Integers, first_outside, integers, whole
-from murmurs.counts import Counts
+from murmurs.checks import (
+    Integers,
+    exact_sum,
+    first_outside,
+    index,
+    integers,
+    shown,
+    whole,
+)
+from murmurs.counts import MOST_PEOPLE, Counts
+from murmurs.labelled import in_order
 from murmurs.layout import Layout
 from murmurs.privacy import (
     SCALE,
@@ -81,15 +90,24 @@ class Reporting(ABC, Generic[Report]):
         """Information in one report, in bits; `shape.size` is what it takes in bytes."""
         return self.shape.bits
 
-    def count(self, reports: Reports | Iterable[Any]) -> Counts:
+    def count(self, reports: Reports | bytes | bytearray | memoryview | Iterable[Any]) -> Counts:
         """Add reports up.
 
         Reports come as the array of `encode_many`, as an iterable of such arrays (which need not
-        fit in memory together), or as an iterable of single reports of `encode`.
+        fit in memory together), as an iterable of single reports of `encode`, or packed one after
+        another in bytes.
         """
         if isinstance(reports, np.ndarray):
             return self._count_array(reports)
-        n, cells, single = 0, np.zeros(self.channel.cells, np.int64), []
+        if isinstance(reports, bytes | bytearray | memoryview):
+            return self._count_array(self.shape.from_bytes(reports))
+        if isinstance(reports, Mapping) or hasattr(reports, "columns"):
+            raise TypeError(
+                f"reports are an array, bytes, or a list of reports, not {type(reports).__name__}: "
+                "Counts takes what is counted already"
+            )
+        n, cells = 0, np.zeros(self.channel.cells, np.int64)
+        single: list[Any] = []
         for part in reports:
             if isinstance(part, np.ndarray) and part.ndim > 0:
                 counts = self._count_array(part)
@@ -184,16 +202,27 @@ class Mechanism(Reporting[Report]):
         return wide
 
     def check_histogram(self, histogram: object) -> Integers:
-        """Return the numbers of people as an array if there is one for each answer."""
-        array = integers(histogram, "histogram")
+        """Return the numbers of people as an array if there is one for each answer.
+
+        Numbers with labels, as those of ``value_counts()``, go where their labels say.
+        """
+        array = integers(in_order(histogram, self.k, self.labels, "histogram", self), "histogram")
         if len(array) != self.k:
             raise ValueError(f"histogram has {len(array)} numbers, {self} needs {self.k}")
-        bad = first_outside(array, 0, 2**62)
+        bad = first_outside(array, 0, MOST_PEOPLE)
         if bad:
-            raise ValueError(f"histogram has {bad[1]} people at answer {bad[0]}")
-        if float(array.sum(dtype=np.float64)) > 2**62:
+            raise ValueError(
+                f"histogram has {shown(bad[1])} people at answer {bad[0]}: from 0 to 2**62 can be"
+            )
+        wide = array.astype(np.int64)
+        if exact_sum(wide) > MOST_PEOPLE:
             raise ValueError("histogram has more than 2**62 people")
-        return array.astype(np.int64)
+        return wide
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, where the mechanism knows them."""
+        return ()
 
     def _settle(self) -> None:
         """Check what all mechanisms have."""
@@ -251,6 +280,11 @@ class OpenMechanism(Reporting[Report]):
         return out
 
     def _number(
+        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            raise TypeError(
+                f"answers are a list of strings, one a person, not {type(texts).__name__}: "
+                "over(candidates).simulate takes how many people hold each"
+            )
         self, text: object, position: int, numbers: dict[str, int], forms: dict[str, str]
     ) -> int:
         """Return the number of a string among the different ones; each is checked once."""

@@ -22,7 +22,7 @@ import numpy as np
 from murmurs.channel import Channel
 from murmurs.channels.sketch import Sketch
 from murmurs.channels.solving import MOST_SOLVED, Solver
-from murmurs.checks import Floats, Integers
+from murmurs.checks import Floats, Integers, exact_sum
 from murmurs.layout import Layout
 
 Kept = TypeVar("Kept")
@@ -368,8 +368,9 @@ class BitSketch(Tables):
 
     def complaint(self, cells: Integers, n: int) -> str | None:
         """Rows must add up to the reports, and no bit be set more often than its row is sent."""
-        if int(cells[:, 0].sum()) != n:
-            return f"rows add up to {int(cells[:, 0].sum())} reports, but there are {n} reports"
+        total = exact_sum(cells[:, 0])
+        if total != n:
+            return f"rows add up to {total} reports, but there are {n} reports"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])
         if len(above):
             row, bit = (int(x) for x in above[0])
