@@ -167,7 +167,7 @@ class Mechanism(Reporting[Report]):
 
         ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
         """
-        array = integers(answers, "answers")
+        array = integers(answers, "answers", of_labels=_OF_LABELS)
         source = bulk(random)
         out = self.shape.empty(len(array))
         for part in self._chunks(len(array)):
@@ -184,21 +184,24 @@ class Mechanism(Reporting[Report]):
         return Counts(self, int(people.sum()), self._draw(people, rng))
 
     def check(self, answer: object) -> int:
-        """Return the answer if it is one of 0..k-1."""
-        try:
-            return whole(answer, "answer", 0, self.k - 1)
-        except ValueError:
-            raise ValueError(f"answer {answer} is outside 0..{self.k - 1} of {self}") from None
+        """Return the answer if it is one of 0..k-1; an error does not tell what it is."""
+        number = index(answer)
+        if number is None:
+            label = ": question.answer(label) has its number" if isinstance(answer, str) else ""
+            raise TypeError(
+                f"an answer of {self} is a whole number from 0 to {self.k - 1}, not of type "
+                f"{type(answer).__name__}{label}"
+            )
+        if not 0 <= number < self.k:
+            raise ValueError(f"the answer is not one of 0..{self.k - 1} of {self}")
+        return number
 
     def _check_part(self, answers: NDArray[np.integer[Any]], start: int) -> Integers:
         """Return a part of many answers as wide integers if each is one of 0..k-1."""
         wide = answers.astype(np.int64, copy=False)
         if len(wide) and int(wide.view(np.uint64).max()) >= self.k:  # negative ones are huge here
-            where = int(np.argmax(wide.view(np.uint64) >= self.k))
-            raise ValueError(
-                f"answer {answers[where]} (number {start + where}) is outside 0..{self.k - 1} "
-                f"of {self}"
-            )
+            where = start + int(np.argmax(wide.view(np.uint64) >= self.k))
+            raise ValueError(f"answer number {where} is not one of 0..{self.k - 1} of {self}")
         return wide
 
     def check_histogram(self, histogram: object) -> Integers:
@@ -298,7 +301,7 @@ class OpenMechanism(Reporting[Report]):
         return numbers.setdefault(form, len(numbers))
 
     def check(self, text: object) -> str:
-        """Return a string in its normal form; what is empty or no text is refused."""
+        """Return a string in its normal form; what is empty or no text is refused, and not told."""
         return strings.normal(text)
 
 

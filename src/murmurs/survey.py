@@ -20,6 +20,7 @@ import msgspec
 from murmurs import mechanisms
 from murmurs.mechanism import Mechanism, OpenMechanism
 
+from murmurs.checks import index, shown
 FORMAT = 1
 """Version of the document that this release writes; it reads all up to it."""
 
@@ -71,13 +72,17 @@ class Question:
         return self.mechanism
 
     def answer(self, label: str) -> int:
-        """Return the number of the answer with this label."""
-        try:
-            return self.labels.index(label)
-        except ValueError:
+        """Return the number of the answer with this label; an error does not tell what it is."""
+        if not isinstance(label, str):
+            raise TypeError(
+                f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
+                f"{type(label).__name__}"
+            )
+        if label not in self.labels:
             raise ValueError(
-                f"{label!r} is not an answer to {self.name!r}; answers are {_listed(self.labels)}"
-            ) from None
+                f"this is not an answer to {shown(self.name)}; answers are {_listed(self.labels)}"
+            )
+        return self.labels.index(label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""
@@ -259,5 +264,5 @@ def _ecmascript_number(value: float) -> str:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = [repr(name) for name in names[:8]]
-    return ", ".join(shown) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    first = ", ".join(shown(name) for name in names[:8])
+    return first + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from murmurs import schemes, strings
-from murmurs.checks import Integers, whole
+from murmurs.checks import Integers, first_outside, integers, shown, whole
 from murmurs.hashing import buckets
 from murmurs.layout import Layout, Listed, Places, first_ones
 from murmurs.longitudinal import Derive
@@ -77,7 +77,9 @@ class Rappor(Responses[Row], Blooming):
 
     def _settle_scheme(self) -> None:
         if self.scheme not in SCHEMES:
-            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
+            raise ValueError(
+                f"there is no scheme {shown(self.scheme)}; there are {', '.join(SCHEMES)}"
+            )
         if self.scheme != OWN and self.salt:
             raise ValueError(f"a salt is for the scheme {OWN!r}: {self.scheme!r} has none")
         if self._foreign:
@@ -114,10 +116,10 @@ class Rappor(Responses[Row], Blooming):
         if self._foreign:
             return self._foreign.table(texts, self.width, self.hashes, self.cohorts)
         if self.scheme == BY_MAP:
-            if texts:
+            if texts:  # they may be answers, and are not told
                 raise ValueError(
-                    f"{texts[0]!r} cannot be hashed for {self}: the scheme {BY_MAP!r} has its bits "
-                    f"in a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
+                    f"strings cannot be hashed for {self}: the scheme {BY_MAP!r} has their bits in "
+                    f"a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
                 )
             return np.empty((self.cohorts * self.hashes, 0), np.uint32)
         number = np.arange(self.cohorts * self.hashes)
