@@ -25,6 +25,7 @@ from murmurs.privacy import exp_below
 from murmurs.wire import Row
 from tests import laws
 from tests.goodness import FALSE_ALARM, p_value
+from tests.test_sampling import added, same_law, walked
 from tests.walk import exact_law
 
 Open = ORR | ORappor
@@ -289,6 +290,38 @@ def test_other_strings_are_the_last_answer_on_average_over_hash_functions() -> N
     law = laws.over(rr.over(["tea"]), 1)
     assert p_value(draws, law) > FALSE_ALARM
     assert p_value(draws, laws.over(rr.over(["tea"]), 0)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("width", "hashes"), [(3, 2), (4, 2), (2, 2), (3, 3)])
+@pytest.mark.parametrize("n", [1, 2])
+def test_other_strings_hold_places_with_the_exact_law_of_random_hashes(
+    width: int, hashes: int, n: int
+) -> None:
+    """The joint law of who is in which cohort and holds which places, without sampling."""
+    over = ORappor(epsilon=4.0, width=width, cohorts=2, hashes=hashes).over(["tea"])
+
+    def draw(rng: Any) -> Any:
+        people, places = over._draw_strangers(n, rng)
+        return np.concatenate([people[:, None], places], axis=1)
+
+    one: dict[tuple[int, ...], Fraction] = {}
+    for cohort in (0, 1):
+        for drawn in itertools.product(range(width), repeat=hashes):
+            cells = np.zeros((2, 1 + width), int)
+            cells[cohort, [0, *(1 + place for place in drawn)]] = 1
+            key = tuple(cells.ravel().tolist())
+            one[key] = one.get(key, Fraction(0)) + Fraction(1, 2 * width**hashes)
+    assert same_law(walked(draw), added([one] * n))
+
+
+def test_other_strings_with_several_hashes_are_drawn_for_any_number_of_people() -> None:
+    """Person after person, 2**61 of them would take centuries."""
+    rappor = ORappor(epsilon=4.0, width=16, cohorts=4, hashes=3)
+    people = [0, 2**61]
+    counts = rappor.over(["tea"]).simulate(people, np.random.default_rng(5))
+    assert counts.n == 2**61
+    mean = counts.mechanism.channel.mean(np.array([0.0, 1.0]))
+    np.testing.assert_allclose(counts.cells / 2**61, mean, atol=1e-7)
 
 
 def test_shares_of_strings_are_recovered_from_simulated_counts() -> None:

@@ -26,7 +26,7 @@ from murmurs.hashing import LARGEST_RANGE
 from murmurs.layout import Keyed, Layout, first_ones, permuted
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.sampling import distinct_law, spread, subset_totals
 from murmurs.wire import Report, Reports
 
 OTHER = "(other)"
@@ -168,31 +168,34 @@ class Tabled(Mechanism[Report]):
         """Split the people over the cohorts, add them up by place, and randomise the sums."""
         rows, width = self.table.cohorts, self.table.width
         out = np.empty(self.channel.cells, np.int64)
-        left = histogram
+        left, several = histogram, self.is_open and self.table.hashes > 1
+        if several:
+            left = np.append(histogram[:-1], 0)
+            strangers, held_by_strangers = self._draw_strangers(int(histogram[-1]), rng)
         for row in range(rows):
             here = rng.binomial(left, 1 / (rows - row))
             left = left - here
             held = np.zeros(width + 1, np.int64)
-            listed = here[: self.layout.k]
+            people = int(here.sum())
             for at in self.layout.row(row):
-                np.add.at(held, at, listed)
-            if self.is_open:
-                held += _strange_held(int(here[-1]), width, self.table.hashes, rng)
-            out[row] = self.table._draw_row(held[:width], int(here.sum()), rng)
+                np.add.at(held, at, here[: self.layout.k])
+            if several:
+                held[:width] += held_by_strangers[row]
+                people += int(strangers[row])
+            elif self.is_open:
+                held[:width] += spread(here[-1], width, rng)
+            out[row] = self.table._draw_row(held[:width], people, rng)
         return out
+    def _draw_strangers(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """Return how many of n people with random hashes each cohort has, and who hold its places.
 
 
-def _strange_held(n: int, width: int, hashes: int, rng: np.random.Generator) -> Integers:
-    """Return how many of n people with random hashes hold each place; the last is nowhere."""
-    if n == 0:
-        return np.zeros(width + 1, np.int64)
-    if hashes == 1:
-        return np.append(spread(np.array(n), width, rng), 0)
-    held = np.zeros(width + 1, np.int64)
-    for start in range(0, n, 2**20):
-        drawn = rng.integers(0, width, (hashes, min(2**20, n - start)))
-        held += np.bincount(first_ones(drawn, width).ravel(), minlength=width + 1)
-    return held
+        However many different places somebody has, any set of so many is as likely.
+        """
+        people = spread(np.array(n), self.table.cohorts, rng)
+        law = distinct_law(self.table.hashes, self.table.width)
+        by_number = rng.multinomial(people, law)
+        return people, subset_totals(by_number, self.table.width, rng)
 
 
 @dataclass(frozen=True)
