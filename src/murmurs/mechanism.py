@@ -36,6 +36,7 @@ from murmurs.privacy import (
     SCALE,
     check_epsilon,
     check_promise,
+    flip_numerator,
     log_above,
     truth_numerator,
     truth_ratio,
@@ -44,6 +45,14 @@ from murmurs.randomness import Randomness, Secure, as_randomness
 from murmurs.wire import Report, Reports, Shape
 
 LARGEST_K = 10**6
+
+MOST_CELLS = 2**24
+"""Cells of a mechanism's counts, at most: 128 MiB, a few times of which a collector needs."""
+
+_OF_LABELS = ": a question tells the number of a label, question.answer(label)"
+
+LEFT_OPEN: Any = None
+"""Default of a parameter that is chosen if it is not given; what is made has a number there."""
 
 
 class Reporting(ABC, Generic[Report]):
@@ -204,6 +213,11 @@ class Mechanism(Reporting[Report]):
             raise ValueError(f"answer number {where} is not one of 0..{self.k - 1} of {self}")
         return wide
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, where the mechanism knows them."""
+        return ()
+
     def check_histogram(self, histogram: object) -> Integers:
         """Return the numbers of people as an array if there is one for each answer.
 
@@ -221,11 +235,6 @@ class Mechanism(Reporting[Report]):
         if exact_sum(wide) > MOST_PEOPLE:
             raise ValueError("histogram has more than 2**62 people")
         return wide
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the answers, where the mechanism knows them."""
-        return ()
 
     def _settle(self) -> None:
         """Check what all mechanisms have."""
@@ -271,6 +280,11 @@ class OpenMechanism(Reporting[Report]):
         """
         if isinstance(texts, str | bytes):
             raise TypeError("answers are a list of strings, not one string")
+        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            raise TypeError(
+                f"answers are a list of strings, one a person, not {type(texts).__name__}: "
+                "over(candidates).simulate takes how many people hold each"
+            )
         numbers: dict[str, int] = {}
         forms: dict[str, str] = {}
         answers = np.fromiter(
@@ -283,11 +297,6 @@ class OpenMechanism(Reporting[Report]):
         return out
 
     def _number(
-        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
-            raise TypeError(
-                f"answers are a list of strings, one a person, not {type(texts).__name__}: "
-                "over(candidates).simulate takes how many people hold each"
-            )
         self, text: object, position: int, numbers: dict[str, int], forms: dict[str, str]
     ) -> int:
         """Return the number of a string among the different ones; each is checked once."""
@@ -331,15 +340,32 @@ class Truthful(Mechanism[Report]):
 
     def _settle_truth(self) -> None:
         """Derive the chance of truth from epsilon, or check the given one against it."""
-        if self.truth == 0:
-            self._set(truth=truth_numerator(self.epsilon, self.spread))
-        self._set(truth=whole(self.truth, "truth", 1, SCALE - 1))
+        self._set(truth=settle_truth(self.truth, self.epsilon, self.spread))
         check_promise(self.ratio, self.epsilon, self)
 
 
-def settle_flip(flip: int, derived: int) -> int:
-    """Return the given chance of flipping a bit, over 2**53, or the derived one if it is 0."""
-    return whole(flip or derived, "flip", 1, SCALE // 2)
+def settled(given: int | None, name: str, low: int, high: int, choose: Callable[[], int]) -> int:
+    """Return a parameter as it was given, or chosen if it was left open; checked either way."""
+    return whole(choose() if given is None else given, name, low, high)
+
+
+def settle_truth(given: int | None, epsilon: float, spread: Fraction) -> int:
+    """Return the chance of telling the truth, over 2**53: the given one, or the best that is."""
+    return settled(given, "truth", 1, SCALE - 1, lambda: truth_numerator(epsilon, spread))
+
+
+def settle_flip(given: int | None, epsilon: float, bits: int = 1) -> int:
+    """Return the chance of flipping a bit, over 2**53: the given one, or the best that is.
+
+    It is below one half, at which a bit would tell nothing.
+    """
+    return settled(given, "flip", 1, SCALE // 2 - 1, lambda: flip_numerator(epsilon, bits))
+
+
+def check_cells(cells: int, what: str) -> None:
+    """Refuse counts that are larger than a collector can live with."""
+    if cells > MOST_CELLS:
+        raise ValueError(f"{what} must be at most 2**24, not {cells}: so many numbers are counted")
 
 
 def _system_generator(random: object) -> np.random.Generator:

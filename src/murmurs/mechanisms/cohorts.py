@@ -23,8 +23,8 @@ from murmurs.bulk import Bulk
 from murmurs.channels.tables import Tables
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE
-from murmurs.layout import Keyed, Layout, first_ones, permuted
-from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.layout import Keyed, Layout, Ranked, first_ones
+from murmurs.mechanism import Mechanism, OpenMechanism, check_cells, settled
 from murmurs.randomness import Randomness
 from murmurs.sampling import distinct_law, spread, subset_totals
 from murmurs.wire import Report, Reports
@@ -32,7 +32,9 @@ from murmurs.wire import Report, Reports
 OTHER = "(other)"
 """The label of all strings that are not among the candidates."""
 
-MOST_PERMUTED = 2**27
+MOST_PERMUTED = 2**24
+"""Places of all answers in all cohorts that a permuted mechanism may have to keep: 64 MiB."""
+
 _KEPT = 2**22
 
 
@@ -66,10 +68,7 @@ class Cohorts(OpenMechanism[Report]):
             cohorts=whole(self.cohorts, "cohorts", 1, 2**16),
             salt=whole(self.salt, "salt", 0, 2**32 - 1),
         )
-        if self.cohorts * self.width > 2**31:
-            raise ValueError(
-                f"cohorts * width must be at most 2**31, not {self.cohorts * self.width}"
-            )
+        check_cells(self.cohorts * self.width, "cohorts * width")
 
     @cached_property
     def channel(self) -> Tables:
@@ -186,9 +185,9 @@ class Tabled(Mechanism[Report]):
                 held[:width] += spread(here[-1], width, rng)
             out[row] = self.table._draw_row(held[:width], people, rng)
         return out
+
     def _draw_strangers(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Return how many of n people with random hashes each cohort has, and who hold its places.
-
 
         However many different places somebody has, any set of so many is as likely.
         """
@@ -273,16 +272,16 @@ class Permuted(Tabled[Report]):
         """
         self._settle()
         best = widest if 1.5 * widest < self.k else self.k
-        width = whole(_or_else(self.width, min(best, 2**16)), "width", 2, self.k)
+        width = settled(self.width, "width", 2, self.k, lambda: min(best, 2**16))
         enough = -(-3 * self.k // (width - 1)) if width < self.k else 1
-        chosen = _or_else(self.cohorts, min(enough, max(2, _KEPT // self.k)))
-        self._set(width=width, cohorts=whole(chosen, "cohorts", 1, 2**16))
+        affordable = max(2, _KEPT // self.k)
+        cohorts = settled(self.cohorts, "cohorts", 1, 2**16, lambda: min(enough, affordable))
+        self._set(width=width, cohorts=cohorts)
         if self.k * self.cohorts > MOST_PERMUTED:
             raise ValueError(
-                f"k * cohorts must be at most 2**27, not {self.k * self.cohorts}: permutations of "
+                f"k * cohorts must be at most 2**24, not {self.k * self.cohorts}: permutations of "
                 "all answers are kept; take fewer cohorts"
             )
-
         self._set(
             **{
                 name: getattr(self.table, name)
@@ -294,9 +293,4 @@ class Permuted(Tabled[Report]):
     @cached_property
     def layout(self) -> Layout:
         """A permutation of the answers for each cohort."""
-        return permuted(self.k, self.cohorts, self.width, self.salt)
-
-
-def _or_else(given: int, chosen: int) -> int:
-    """Return what was given, or what was chosen if that is a plain 0."""
-    return chosen if type(given) is int and given == 0 else given
+        return Ranked(self.k, self.cohorts, self.width, self.salt)

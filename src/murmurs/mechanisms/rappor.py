@@ -15,6 +15,7 @@ from murmurs import schemes, strings
 from murmurs.checks import Integers, first_outside, integers, shown, whole
 from murmurs.hashing import buckets
 from murmurs.layout import Layout, Listed, Places, first_ones
+from murmurs.mechanism import LEFT_OPEN
 from murmurs.longitudinal import Derive
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.orappor import MOST_HASHES, Blooming
@@ -64,9 +65,9 @@ class Rappor(Responses[Row], Blooming):
     q: float
     salt: int = 0
     scheme: str = OWN
-    permanent: int = field(default=-1, repr=False)
-    idle: int = field(default=-1, repr=False)
-    busy: int = field(default=-1, repr=False)
+    permanent: int = field(default=LEFT_OPEN, repr=False)
+    idle: int = field(default=LEFT_OPEN, repr=False)
+    busy: int = field(default=LEFT_OPEN, repr=False)
     epsilon: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
