@@ -485,7 +485,7 @@ def test_other_chance_is_refused_with_its_value(wrong: Any) -> None:
     with pytest.raises(TypeError) as error:
         bulk(wrong)
     assert str(error.value).startswith("chance in bulk comes from Secure() or numpy.random.")
-    assert repr(wrong) in str(error.value)
+    assert repr(wrong)[:36] in str(error.value)
 
 
 # The stream of system entropy

@@ -123,6 +123,8 @@ def all_equal(mechanism: AnyMechanism) -> Counts:
     if isinstance(channel, BitSketch):  # of a row's reports each bit is set in half
         cells[:, 1:] = 5
         return Counts(mechanism, 10 * channel.rows, cells)
+    if isinstance(mechanism, mm.Subset):  # each report is counted w times
+        return Counts(mechanism, 10 * mechanism.k, cells * mechanism.w)
     return Counts(mechanism, int(cells.sum()) if channel.is_histogram else 20, cells)
 
 
@@ -181,8 +183,9 @@ def spread_shares(k: int) -> Floats:
 def expected_counts(mechanism: AnyMechanism, shares: Floats, n: int) -> Counts:
     """The mean of the counts, rounded to whole reports that add up."""
     cells = np.rint(n * mechanism.channel.mean(shares)).astype(np.int64)
-    if mechanism.channel.is_histogram:
-        cells.ravel()[cells.argmax()] += n - cells.sum()
+    if mechanism.channel.is_histogram or isinstance(mechanism, mm.Subset):
+        times = mechanism.w if isinstance(mechanism, mm.Subset) else 1
+        cells.ravel()[cells.argmax()] += n * times - cells.sum()
     elif isinstance(mechanism.channel, BitSketch):
         cells[0, 0] += n - cells[:, 0].sum()
     return Counts(mechanism, n, cells)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from murmurs import layout
 from murmurs.checks import Integers
-from murmurs.layout import Keyed, Layout, Listed, first_ones, permuted
+from murmurs.layout import Keyed, Layout, Listed, Ranked, first_ones
 
 patient = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**32 - 1)
@@ -190,7 +190,7 @@ def test_selected_answers_keep_their_places(case: Case, data: st.DataObject) -> 
     listed_as(Listed(places, case.rows, case.width, case.hashes).select(some), sets)
 
 
-# permuted
+# Ranked
 
 
 @patient
@@ -206,7 +206,7 @@ def test_permuted_answers_are_on_the_places_of_brute_force(
 
     ranks = [sorted(range(k), key=lambda x, row=row: order(x, row)) for row in range(rows)]  # type: ignore[misc]
     sets = [[{ranks[row].index(x) % width} for row in range(rows)] for x in range(k)]
-    found = permuted(k, rows, width, salt)
+    found = Ranked(k, rows, width, salt)
     listed_as(found, sets)
     for row in range(rows):
         sizes = np.bincount(found.row(row)[0], minlength=width)
@@ -214,7 +214,7 @@ def test_permuted_answers_are_on_the_places_of_brute_force(
 
 
 def test_as_many_places_as_answers_make_a_permutation() -> None:
-    found = permuted(50, 6, 50, 3)
+    found = Ranked(50, 6, 50, 3)
     rows = [found.row(row)[0].tolist() for row in range(6)]
     assert all(sorted(row) == list(range(50)) for row in rows)
     assert len({tuple(row) for row in rows}) == 6
@@ -225,7 +225,7 @@ def test_equal_hashes_are_sorted_by_number(monkeypatch: pytest.MonkeyPatch) -> N
         return np.array(keys % 2 == 0, np.uint32)
 
     monkeypatch.setattr(layout, "hash_keys", parity)
-    assert permuted(6, 1, 6, 0).row(0).tolist() == [[3, 0, 4, 1, 5, 2]]
+    assert Ranked(6, 1, 6, 0).row(0).tolist() == [[3, 0, 4, 1, 5, 2]]
 
 
 # first_ones

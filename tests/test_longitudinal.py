@@ -677,7 +677,7 @@ def test_a_question_is_text() -> None:
 
 
 def test_an_answer_outside_is_refused_by_the_device() -> None:
-    with pytest.raises(ValueError, match=r"outside 0\.\.2 of BasicRappor"):
+    with pytest.raises(ValueError, match=r"the answer is not one of 0\.\.2 of BasicRappor"):
         Device(RAPPOR, SECRET, "q", memory="value").report(3)
     with pytest.raises(TypeError, match="chance comes from Secure"):
         Device(RAPPOR, SECRET, "q", memory="value").report(1, 7)  # type: ignore[arg-type]

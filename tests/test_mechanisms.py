@@ -34,7 +34,7 @@ from murmurs.mechanisms import from_document
         ),
         (
             lambda: mm.HadamardSketch(k=9, epsilon=1.0, rows=2**16, width=2**16),
-            r"rows \* width must be at most 2\*\*31",
+            r"2 \* rows \* width must be at most 2\*\*24, not 8589934592: so many numbers",
         ),
         (lambda: mm.CountMeanSketch(k=9, epsilon=1.0, salt=-1), "salt must be from 0 to"),
         (lambda: mm.BasicRappor(4, f=0.0, p=0.0, q=1.0), "is not private: without f"),

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from murmurs import sampling
-from murmurs.sampling import choose, spread
+from murmurs.sampling import choose, distinct_law, spread, subset_totals
 from tests.goodness import FALSE_ALARM, p_value
 
 
@@ -127,3 +129,125 @@ def test_spread_takes_a_single_number_of_people() -> None:
     landed = spread(np.int64(10) * np.ones((), np.int64), 4, np.random.default_rng(1))
     assert landed.shape == (4,)
     assert landed.sum() == 10
+
+
+# Sets of places
+
+
+class Fork(Exception):  # noqa: N818 - a question, not an error
+    """A draw beyond the script."""
+
+    def __init__(self, n: int, chance: float) -> None:
+        self.n, self.chance = n, chance
+
+
+class Branch(np.random.Generator):
+    """A generator whose first binomial draws are given; the next one raises `Fork`."""
+
+    def __init__(self, outcomes: tuple[int, ...]) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.outcomes = iter(outcomes)
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        drawn = [self._draw(int(m), float(q)) for m, q in np.broadcast(n, p)]
+        return np.array(drawn, np.int64).reshape(np.broadcast(n, p).shape)
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """Binomial draws one after another, by which NumPy has it."""
+        out = np.zeros((*np.shape(n), len(pvals)), np.int64)
+        for at, people in np.ndenumerate(np.asarray(n)):
+            left, rest = int(people), 1.0
+            for kind, chance in enumerate(pvals[:-1]):
+                out[(*at, kind)] = self._draw(left, min(float(chance) / rest, 1.0) if rest else 0.0)
+                left, rest = left - int(out[(*at, kind)]), rest - float(chance)
+            out[(*at, len(pvals) - 1)] = left
+        return out
+
+    def _draw(self, n: int, chance: float) -> int:
+        if n == 0 or chance in (0.0, 1.0):
+            return n if chance else 0
+        for outcome in self.outcomes:
+            return outcome
+        raise Fork(n, chance)
+
+
+def walked(draw: Callable[[Any], Any]) -> dict[tuple[int, ...], float]:
+    """The law of what is drawn, by following every outcome of every draw."""
+    law: dict[tuple[int, ...], float] = {}
+    branches: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
+    while branches:
+        outcomes, weight = branches.pop()
+        try:
+            found = tuple(int(x) for x in np.ravel(draw(Branch(outcomes))))
+        except Fork as fork:
+            p = fork.chance
+            branches += [
+                ((*outcomes, x), weight * math.comb(fork.n, x) * p**x * (1 - p) ** (fork.n - x))
+                for x in range(fork.n + 1)
+            ]
+        else:
+            law[found] = law.get(found, 0.0) + weight
+    return law
+
+
+def added(laws: list[dict[tuple[int, ...], Fraction]]) -> dict[tuple[int, ...], Fraction]:
+    """The law of a sum of independent rows of numbers."""
+    total = laws[0]
+    for law in laws[1:]:
+        longer: dict[tuple[int, ...], Fraction] = {}
+        for (a, p), (b, q) in itertools.product(total.items(), law.items()):
+            key = tuple(x + y for x, y in zip(a, b, strict=True))
+            longer[key] = longer.get(key, Fraction(0)) + p * q
+        total = longer
+    return total
+
+
+def held(places: int, size: int) -> dict[tuple[int, ...], Fraction]:
+    """The law of who holds what, of one person with any set of so many places."""
+    sets = list(itertools.combinations(range(places), size))
+    rows = [tuple(int(place in own) for place in range(places)) for own in sets]
+    return dict.fromkeys(rows, Fraction(1, len(sets)))
+
+
+def same_law(found: dict[Any, float], wanted: dict[Any, Fraction]) -> bool:
+    return set(found) == set(wanted) and all(
+        math.isclose(found[key], weight, abs_tol=1e-12) for key, weight in wanted.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("people", "places"),
+    [
+        ([0, 3], 3),
+        ([0, 0, 2], 3),
+        ([1, 1, 1], 3),
+        ([0, 1, 1, 1], 3),
+        ([0, 0, 2, 1], 4),
+        ([2, 2], 2),
+    ],
+)
+def test_totals_of_sets_have_their_exact_joint_law(people: list[int], places: int) -> None:
+    one_by_one = [held(places, size) for size, times in enumerate(people) for _ in range(times)]
+    law = walked(lambda rng: subset_totals(np.array(people), places, rng))
+    assert same_law(law, added(one_by_one))
+    # People who draw places with replacement hold fewer of them.
+    again = [held(places, min(size, 1)) for size, times in enumerate(people) for _ in range(times)]
+    assert same_law(law, added(again)) == (sum(people[2:]) == 0)
+
+
+def test_totals_of_several_groups_are_drawn_apart() -> None:
+    people = np.array([[0, 1, 1], [0, 0, 1]])
+    law = walked(lambda rng: subset_totals(people, 3, rng))
+    first, second = added([held(3, 1), held(3, 2)]), held(3, 2)
+    joint = {(*a, *b): p * q for (a, p), (b, q) in itertools.product(first.items(), second.items())}
+    assert same_law(law, joint)
+
+
+@pytest.mark.parametrize("places", [2, 3, 7])
+@pytest.mark.parametrize("draws", [1, 2, 5])
+def test_how_many_places_are_different_is_counted_over_all_draws(draws: int, places: int) -> None:
+    wanted = np.zeros(draws + 1)
+    for drawn in itertools.product(range(places), repeat=draws):
+        wanted[len(set(drawn))] += places**-draws
+    np.testing.assert_allclose(distinct_law(draws, places), wanted, atol=1e-12)
+    assert distinct_law(16, 65536).sum() == pytest.approx(1, abs=1e-14)

@@ -74,7 +74,7 @@ def test_half_of_a_surrogate_pair_is_refused_with_its_place(
     text = f"{before}{half}."
     reason = f"is no Unicode text: it has half of a surrogate pair at place {place}"
     for refuse in (normal, key):
-        with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} {reason}$"):
+        with pytest.raises(ValueError, match=f"^an answer to an open question {reason}$"):
             refuse(text)
 
 
@@ -85,8 +85,8 @@ def test_two_halves_that_stand_apart_are_no_character() -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, None, b"tea", ["tea"], 1.5, True])
-def test_what_is_no_string_is_refused_with_its_value(wrong: Any) -> None:
-    message = f"^an answer to an open question is a string, not {re.escape(repr(wrong))}$"
+def test_what_is_no_string_is_refused_with_its_type(wrong: Any) -> None:
+    message = f"^an answer to an open question is a string, not of type {type(wrong).__name__}$"
     for refuse in (normal, key):
         with pytest.raises(TypeError, match=message):
             refuse(wrong)
@@ -110,7 +110,7 @@ def refusal(some: list[Any]) -> str:
 def test_everything_that_is_wrong_is_told_by_line() -> None:
     assert refusal(["tea", "", "Z\u00fcrich", 7, "Zu\u0308rich", "a\ud800", "tea"]) == (
         "5 of 7 candidates cannot be taken: line 2: it is empty; "
-        "line 4: an answer to an open question is a string, not 7; "
+        "line 4: 7 is not a string; "
         "line 5: 'Zu\u0308rich' is the same as line 3; "
         "line 6: 'a\\ud800' is no Unicode text: it has half of a surrogate pair at place 1; "
         "line 7: 'tea' is the same as line 1"

@@ -16,7 +16,7 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.checks import Floats
 from murmurs.cli import main
-from murmurs.layout import Keyed, permuted
+from murmurs.layout import Keyed, Ranked
 from murmurs.tuning import (
     KINDS,
     Choice,
@@ -194,7 +194,7 @@ def test_the_rank_of_layouts_is_the_number_of_equations(width: int, cohorts: int
 
 
 def test_the_equations_of_permutations_are_as_many() -> None:
-    layout = permuted(60, 5, 6, 0)
+    layout = Ranked(60, 5, 6, 0)
     places = np.concatenate([layout.row(c)[0][None, :] == np.arange(6)[:, None] for c in range(5)])
     assert np.linalg.matrix_rank(places.astype(float)) == identifiable(6, 5, 60).equations
 

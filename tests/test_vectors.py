@@ -14,7 +14,7 @@ import xxhash
 from murmurs import ORR, Given, ORappor, Subset, strings
 from murmurs.hashing import bucket, buckets, hash_key, hash_keys
 from murmurs.kernels import compiled, reference
-from murmurs.layout import Keyed, permuted
+from murmurs.layout import Keyed, Ranked
 from murmurs.mechanism import Truthful
 from murmurs.mechanisms import BY_NAME, from_document
 from tests import make_vectors
@@ -185,7 +185,7 @@ def test_some_places_of_a_string_are_the_same_and_told_once() -> None:
 @pytest.mark.parametrize("vector", of_kind("permuted"), ids=lambda v: f"{v['k']}-{v['width']}")
 def test_permuted_places_are_reproduced(vector: Vector) -> None:
     k, cohorts, width, salt = (vector[name] for name in ("k", "cohorts", "width", "salt"))
-    layout = permuted(k, cohorts, width, salt)
+    layout = Ranked(k, cohorts, width, salt)
     for cohort, places in enumerate(vector["places"]):
         order = sorted(range(k), key=lambda x: (xxh32(x, (salt + cohort) % 2**32), x))
         assert [order.index(x) % width for x in range(k)] == places

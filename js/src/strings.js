@@ -14,7 +14,7 @@ import { sha256 } from "./sha256.js";
 /**
  * @typedef {object} Table What a mechanism with cohorts says of its hash functions.
  * @property {number} width places of a cohort, from 2 to 65536
- * @property {number} cohorts from 1 to 65536
+ * @property {number} cohorts from 1 to 65536; cohorts * width is at most 2^24
  * @property {number} [hashes] hash functions of a cohort, from 1 to 16 and at most width; 1 if left out
  * @property {number} [salt] from 0 to 2^32 - 1; 0 if left out
  */
@@ -23,12 +23,13 @@ const encoder = new TextEncoder();
 
 /**
  * Return a string in normal form C; what is empty or no Unicode text is refused.
+ * It may be an answer, so that an error does not tell what it is.
  * @param {string} text
  * @returns {string}
  */
 export function normal(text) {
   if (typeof text !== "string") {
-    throw new TypeError(`an answer to an open question is a string, not ${told(text)}`);
+    throw new TypeError(`an answer to an open question is a string, not of type ${typeof text}`);
   }
   if (text === "") {
     throw new RangeError("an answer to an open question is a string that is not empty");
@@ -37,7 +38,8 @@ export function normal(text) {
   for (const character of text) {
     if (/^[\ud800-\udfff]$/.test(character)) {
       throw new RangeError(
-        `${told(text)} is no Unicode text: it has half of a surrogate pair at place ${place}`,
+        "an answer to an open question is no Unicode text: " +
+          `it has half of a surrogate pair at place ${place}`,
       );
     }
     place++;
@@ -71,6 +73,7 @@ export function keys(text) {
 export function places(text, cohort, { width, cohorts, hashes = 1, salt = 0 }) {
   whole(width, "width", 2, 2 ** 16);
   whole(cohorts, "cohorts", 1, 2 ** 16);
+  whole(cohorts * width, "cohorts * width", 2, 2 ** 24);
   whole(hashes, "hashes", 1, Math.min(16, width));
   whole(salt, "salt", 0, 2 ** 32 - 1);
   whole(cohort, "cohort", 0, cohorts - 1);
@@ -104,6 +107,6 @@ function whole(value, name, low, high) {
  * @returns {string}
  */
 function told(value) {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
   return Object(value) === value ? `some ${typeof value}` : String(value);
 }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from murmurs import kernels
 from murmurs.kernels import FIRST, I64, U8, U32
 from murmurs.privacy import SCALE
-from murmurs.randomness import Secure
+from murmurs.randomness import Secure, not_called
 
 Source = Secure | np.random.Generator | None
 """What ``encode_many`` takes as chance; None means `Secure`."""
@@ -35,8 +35,14 @@ def bulk(random: Source) -> Bulk:
         return Bulk(lambda size: bytearray(random.bytes(size)))
     if random is None or isinstance(random, Secure):
         return Bulk(_cipher_stream((random or Secure()).take(32)))
-    raise TypeError(
-        f"chance in bulk comes from Secure() or numpy.random.default_rng(seed), not from {random!r}"
+    raise TypeError(no_chance_in_bulk(random))
+
+
+def no_chance_in_bulk(random: object) -> str:
+    """Return why this is no source of chance for many people."""
+    return (
+        "chance in bulk comes from Secure() or numpy.random.default_rng(seed), not from "
+        + not_called(random)
     )
 
 

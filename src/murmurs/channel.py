@@ -17,7 +17,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from murmurs.checks import Floats, Integers
+from murmurs.checks import Floats, Integers, exact_sum
 
 Chance = TypeVar("Chance", Fraction, Floats)
 
@@ -171,11 +171,12 @@ class Channel(ABC):
 
     def complaint(self, cells: Integers, n: int) -> str | None:
         """Return why these cells cannot come from n reports, or None; each is within 0..n."""
-        if self.is_histogram and int(cells.sum()) != n:
-            return (
-                f"cells add up to {int(cells.sum())}, but each of {n} reports counts in exactly one"
-            )
-        return None
+        if not self.is_histogram:
+            return None
+        total = exact_sum(cells)
+        if total == n:
+            return None
+        return f"cells add up to {total}, but each of {n} reports counts in exactly one"
 
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
         """Return how many reports support each answer, and the chances that a true and a false do.

@@ -1,9 +1,15 @@
-"""Checks of plain numbers that come from outside, each with the value and the rule in its error."""
+"""Checks of what comes from outside, and how an error quotes a value.
+
+An error names the value, the rule and the way out. What may be a person's answer is never quoted:
+there the position and the rule must do.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
+import reprlib
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +18,55 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxother = 2, 1000
+
+
+def shown(value: object, most: int = 40) -> str:
+    r"""Return a value as an error quotes it: short, and without control characters.
+
+    >>> print(shown("tea"), shown("a" * 10**6, 5), shown("\x1b[31m"), shown(10**400))
+    'tea' 'aaaaa'... (1000000 in all) '\x1b[31m' about 10**400
+    """
+    if isinstance(value, str | bytes | bytearray):
+        rest = "" if len(value) <= most else f"... ({len(value)} in all)"
+        return _printable(repr(value[:most])) + rest
+    if isinstance(value, int) and value.bit_length() > 3 * most:
+        return f"about {'-' * (value < 0)}10**{round(math.log10(abs(value)))}"
+    try:
+        text = " ".join(_SHORT.repr(value).split())
+    except Exception:  # a value whose own repr fails is named by its kind
+        text = f"some {type(value).__name__}"
+    return _printable(text if len(text) <= most else f"{text[:most]}...")
+
+
+def _printable(text: str) -> str:
+    """Return text with an escape for everything that would not be seen, or do something else."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def utf8(text: str) -> bytes | int:
+    """Return a string in UTF-8, or the place of the first half of a surrogate pair in it.
+
+    Python's own error would hold the whole string.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+
+
+def index(value: object) -> int | None:
+    """Return a whole number as an int, and None for anything else; True is no number."""
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        return operator.index(cast(Any, value))
+    except Exception:  # whatever a strange kind of number says, it may say the value
+        return None
 
 
 def whole(value: object, name: str, low: int, high: int) -> int:
@@ -23,42 +78,117 @@ def whole(value: object, name: str, low: int, high: int) -> int:
     Traceback (most recent call last):
     TypeError: k must be a whole number, not True
     """
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a whole number, not {value}")
-    try:
-        number = operator.index(cast(Any, value))
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, not {value!r}") from None
+    number = index(value)
+    if number is None:
+        raise TypeError(f"{name} must be a whole number, not {shown(value)}")
     if not low <= number <= high:
-        raise ValueError(f"{name} must be from {low} to {high}, not {number}")
+        raise ValueError(f"{name} must be from {low} to {high}, not {shown(number)}")
     return number
 
 
 def real(value: object, name: str, low: float, high: float) -> float:
     """Return ``value`` as a float from ``low`` to ``high``; booleans, text and NaN are refused."""
     if isinstance(value, bool | np.bool_ | str | bytes):
-        raise TypeError(f"{name} must be a number, not {value!r}")
+        raise TypeError(f"{name} must be a number, not {shown(value)}")
     try:
         number = float(cast(Any, value))
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, not {value!r}") from None
+        raise TypeError(f"{name} must be a number, not {shown(value)}") from None
     except OverflowError:
-        number = math.inf
+        raise ValueError(f"{name} must be from {low:g} to {high:g}, not {shown(value)}") from None
     if not low <= number <= high:  # NaN fails this too
         raise ValueError(f"{name} must be from {low:g} to {high:g}, not {number:g}")
     return number
 
 
-def integers(values: object, name: str) -> NDArray[np.integer[Any]]:
-    """Return ``values`` as a one-dimensional integer array; other kinds of number are refused."""
-    array = np.asarray(values)
-    if array.size == 0 and array.ndim == 1:
-        return np.zeros(0, np.int64)
+def integers(
+    values: object, name: str, *, ndim: int | None = 1, of_labels: str = ""
+) -> NDArray[np.integer[Any]]:
+    """Return ``values`` as an array of whole numbers; anything else is refused by its position.
+
+    Values are not quoted: they may be answers. Lists are looked through, since NumPy would take
+    True for 1 among numbers. ``ndim`` is how many dimensions there must be, if that is to be said;
+    ``of_labels`` is the way out for whoever hands in text.
+    """
+    if isinstance(values, list | tuple):
+        _refuse_stranger(values, name, of_labels)
+    try:
+        array: NDArray[Any] | None = np.asarray(values)
+    except ValueError:
+        array = None
+    if array is None:
+        raise ValueError(f"{name} must be a table of whole numbers: its rows differ in length")
+    if array.ndim == 0:
+        raise TypeError(f"{name} must be a list or an array, not {type(values).__name__}")
+    if array.dtype.kind == "O":
+        _refuse_stranger(array.tolist(), name, of_labels)
+        array = array.astype(np.int64)
+    if array.size == 0 and ndim in (None, array.ndim):
+        return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be whole numbers, not {array.dtype}")
-    if array.ndim != 1:
+        way_out = _WAYS_OUT.get(array.dtype.kind, of_labels)
+        raise TypeError(f"{name} must be whole numbers, not {array.dtype}{way_out}")
+    if ndim not in (None, array.ndim):
         raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
     return cast("NDArray[np.integer[Any]]", array)
+
+
+_WAYS_OUT = {
+    "b": ": write 0 and 1, or take .astype(int)",
+    "f": ": take .astype(int) if they are whole",
+}
+"""What to do about values of a kind, by NumPy's letter for it."""
+
+
+def _refuse_stranger(values: Sequence[Any], name: str, of_labels: str) -> None:
+    found = _stranger(values)
+    if found is None:
+        return
+    position, value = found
+    where = ", ".join(map(str, position))
+    if index(value) is not None:
+        raise ValueError(f"{name} must be below 2**63, number {where} is not")
+    kind = type(value).__name__
+    way_out = of_labels if isinstance(value, str | bytes) else ""
+    if isinstance(value, bool | np.bool_ | float | np.floating):
+        way_out = _WAYS_OUT["f" if isinstance(value, float | np.floating) else "b"]
+    raise TypeError(f"{name} must be whole numbers, number {where} is of type {kind}{way_out}")
+
+
+def _stranger(
+    values: Sequence[Any], at: tuple[int, ...] = ()
+) -> tuple[tuple[int, ...], Any] | None:
+    """Return position and value of the first thing in nested lists that is no 64-bit number."""
+    if set(map(type, values)) == {int} and -(2**63) <= min(values) <= max(values) < 2**63:
+        return None
+    for position, value in enumerate(values):
+        here = (*at, position)
+        if isinstance(value, list | tuple) and len(at) < _DEEPEST:
+            found = _stranger(value, here)
+            if found:
+                return found
+        elif not isinstance(value, np.ndarray):
+            number = index(value)
+            if number is None or not -(2**63) <= number < 2**63:
+                return here, value
+    return None
+
+
+_DEEPEST = 8
+"""Dimensions of the deepest table of numbers, and more."""
+
+
+def exact_sum(values: Integers) -> int:
+    """Return the sum of whole numbers, which may be more than 64 bits hold.
+
+    >>> exact_sum(np.array([2**62] * 5)) == 5 * 2**62
+    True
+    """
+    largest = max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
+    if largest * values.size < 2**63:
+        return int(values.sum())
+    low = np.bitwise_and(values, 2**32 - 1).sum()
+    return (int(np.right_shift(values, 32).sum()) << 32) + int(low)
 
 
 def first_outside(values: NDArray[Any], low: int, high: int) -> tuple[int, int] | None:

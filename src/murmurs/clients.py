@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.checks import real, whole
+from murmurs.checks import index, real, shown, whole
 from murmurs.wire import Row, RowOfBits
 
 _STEPS: dict[str, Callable[[float], int]] = {
@@ -36,7 +36,7 @@ def effective_f(f: float, client: str) -> float:
     [39.0, 38.0, 38.0]
     """
     if client not in _STEPS:
-        raise ValueError(f"there is no client {client!r}; there are {', '.join(CLIENTS)}")
+        raise ValueError(f"there is no client {shown(client)}; there are {', '.join(CLIENTS)}")
     return _STEPS[client](real(f, "f", 0.0, 1.0)) / 128
 
 
@@ -47,7 +47,8 @@ def python_permanent(secret: bytes, bloom: int, width: int, f: float) -> int:
     seven bits are below 128 f, the bit is its lowest one, otherwise the filter's.
     """
     width = whole(width, "width", 1, 32)
-    bloom = whole(bloom, "bloom", 0, 2**width - 1)
+    if index(bloom) is None or not 0 <= bloom < 2**width:  # it tells the answer, and is not told
+        raise ValueError(f"bloom must be a whole number of {width} bits")
     digest = hmac.digest(secret, bloom.to_bytes(4, "big"), hashlib.sha256)
     below = effective_f(f, "python") * 128
     bits = (
@@ -63,7 +64,7 @@ def from_text(cohort: int, text: str, shape: RowOfBits) -> Row:
     Row(row=2, bits=b'\x03')
     """
     if len(text) != shape.count or set(text) - {"0", "1"}:
-        raise ValueError(f"{text!r} is not a report of {shape.count} bits, each 0 or 1")
+        raise ValueError(f"{shown(text)} is not a report of {shape.count} bits, each 0 or 1")
     return _checked(cohort, int(text, 2).to_bytes(-(-shape.count // 8), "little"), shape)
 
 
@@ -96,7 +97,7 @@ def from_mozilla(attributes: Mapping[str, Any], shape: RowOfBits) -> Row:
     try:
         data = bytes.fromhex(report)
     except (TypeError, ValueError):
-        raise ValueError(f"{report!r} is not a report in hexadecimal digits") from None
+        raise ValueError(f"{shown(report)} is not a report in hexadecimal digits") from None
     return _checked(attributes["cohort"], data, shape)
 
 

@@ -10,7 +10,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from murmurs.channel import Channel
-from murmurs.checks import Integers, whole
+from murmurs.checks import Integers, first_outside, integers, whole
+from murmurs.labelled import in_order, in_table
+
+MOST_PEOPLE = 2**62
+"""Reports of the largest counts; sums of a few such numbers stay within 64 bits."""
 
 
 class Maker(Protocol):
@@ -54,7 +58,7 @@ class Counts:
     times: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", whole(self.n, "n", 0, 2**62))
+        object.__setattr__(self, "n", whole(self.n, "n", 0, MOST_PEOPLE))
         object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
         if self.n % self.times:
             raise ValueError(
@@ -62,25 +66,28 @@ class Counts:
                 "times is how often each of them reported"
             )
         channel = self.mechanism.repeated(self.times)
-        cells = np.asarray(self.cells)
-        if cells.dtype.kind not in "iu":
-            raise TypeError(f"cells must be whole numbers, not {cells.dtype}")
-        if cells.shape != channel.cells:
+        given = integers(self._without_labels(channel), "cells", ndim=None)
+        if given.shape != channel.cells:
             raise ValueError(
-                f"cells of {self.mechanism} have shape {channel.cells}, not {cells.shape}"
+                f"cells of {self.mechanism} have shape {channel.cells}, not {given.shape}"
             )
-        for position in np.argwhere((cells < 0) | (cells > self.n))[:1]:
-            at = tuple(int(i) for i in position)
+        bad = first_outside(given.ravel(), 0, self.n)
+        if bad:
+            at = tuple(int(i) for i in np.unravel_index(bad[0], given.shape))
             where = at[0] if len(at) == 1 else at
-            raise ValueError(
-                f"cell {where} is {cells[at]}, outside 0..{self.n} of {self.n} reports"
-            )
+            raise ValueError(f"cell {where} is {bad[1]}, outside 0..{self.n} of {self.n} reports")
+        cells = given.astype(np.int64)
         complaint = channel.complaint(cells, self.n)
         if complaint is not None:
             raise ValueError(f"{complaint} of {self.mechanism}")
-        cells = cells.astype(np.int64)
         cells.flags.writeable = False
         object.__setattr__(self, "cells", cells)
+
+    def _without_labels(self, channel: Channel) -> Any:
+        """Return the cells in their order; those with labels, as of ``value_counts()``, by them."""
+        if len(channel.cells) > 1:
+            return in_table(self.cells, "cells", self.mechanism)
+        return in_order(self.cells, channel.cells[0], (), "cells", self.mechanism)
 
     @cached_property
     def channel(self) -> Channel:

@@ -26,6 +26,8 @@ MOST_KEPT = 2**27
 """Places that are kept in memory; of larger layouts they are hashed again when needed."""
 
 _BLOCK = 2**22
+_FEW = 16
+"""People who are looked up one by one, without all permutations."""
 
 
 class Layout(ABC):
@@ -122,6 +124,20 @@ class Listed(Layout):
         kept = np.ascontiguousarray(self.places[:, answers])
         return Listed(kept, self.rows, self.width, self.hashes)
 
+    def bits(self) -> Integers:
+        """Return the places within their rows, one line for each hash; ``width`` is nowhere."""
+        first = np.repeat(np.arange(self.rows) * self.width, self.hashes)[:, None]
+        return np.asarray(np.minimum(self.places.astype(np.int64) - first, self.width))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Listed):
+            return NotImplemented
+        same = (self.rows, self.width, self.hashes) == (other.rows, other.width, other.hashes)
+        return same and np.array_equal(self.places, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.rows, self.width, self.hashes, self.places.shape))
+
 
 @dataclass(frozen=True, eq=False)
 class Keyed(Layout):
@@ -182,25 +198,70 @@ class Keyed(Layout):
         return Keyed(keys, self.rows, self.width, self.salt, self.hashes)
 
 
+@dataclass(frozen=True, eq=False)
+class Ranked(Layout):
+    """``size`` answers, permuted in each row and taken modulo width: every place is as full.
+
+    The permutation of row r sorts the answers by their hash under the seed salt + r, equal hashes
+    by number; the answer's place is its rank modulo width. Single people are looked up in their own
+    rows; all permutations are made, and kept, when they are needed together.
+    """
+
+    size: int
+    rows: int
+    width: int
+    salt: int = 0
+
+    hashes = 1
+
+    @property
+    def k(self) -> int:
+        """How many answers are permuted."""
+        return self.size
+
+    def row(self, row: int) -> NDArray[np.int64]:
+        """Sort the answers of the one row."""
+        places = np.empty((1, self.k), np.int64)
+        places[0, np.argsort(self._hashed(row), kind="stable")] = np.arange(self.k) % self.width
+        return places
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row."""
+        if "_kept" in vars(self) or len(answers) > min(self.rows, _FEW):
+            return self._kept.look_up(answers, rows)
+        pairs = zip(answers.tolist(), rows.tolist(), strict=True)
+        found = [self._rank(answer, row) % self.width for answer, row in pairs]
+        return np.array([found], np.int64)
+
+    def _rank(self, answer: int, row: int) -> int:
+        """Return how many answers come before one: a device need not sort them."""
+        hashes = self._hashed(row)
+        own = hashes[answer]
+        return int((hashes < own).sum()) + int((hashes[:answer] == own).sum())
+
+    def _hashed(self, row: int) -> NDArray[np.uint32]:
+        seed = np.array([(self.salt + row) % 2**32], np.uint32)
+        return hash_keys(np.arange(self.k, dtype=np.uint64), seed)
+
+    @cached_property
+    def _kept(self) -> Listed:
+        places = np.empty((self.rows, self.k), np.uint32)
+        for row in range(self.rows):
+            places[row] = row * self.width + self.row(row)[0]
+        return Listed(places, self.rows, self.width)
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places at once."""
+        return self._kept.blocks()
+
+    def select(self, answers: Integers) -> Listed:
+        """Return the layout of some of the answers."""
+        return self._kept.select(answers)
+
+
 def first_ones(places: Integers, width: int) -> Integers:
     """Send to ``width``, which is nowhere, what another line has on top of it already."""
     for line in range(1, len(places)):
         again = (places[line] == places[:line]).any(axis=0)
         places[line][again] = width
     return places
-
-
-def permuted(k: int, rows: int, width: int, salt: int) -> Listed:
-    """Return k answers permuted in each row, then taken modulo width: every place is as full.
-
-    The permutation of row r sorts the answers by their hash under the seed salt + r, equal hashes
-    by number; the answer's place is its rank modulo width.
-    """
-    keys = np.arange(k, dtype=np.uint64)
-    places = np.empty((rows, k), np.uint32)
-    ranks = np.arange(k) % width
-    for row in range(rows):
-        seed = np.array([(salt + row) % 2**32], np.uint32)
-        order = np.argsort(hash_keys(keys, seed), kind="stable")
-        places[row, order] = row * width + ranks
-    return Listed(places, rows, width)

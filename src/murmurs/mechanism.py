@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic
 
@@ -18,15 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import strings
-from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk
+from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk, no_chance_in_bulk
 from murmurs.channel import Channel, Repeats
-from murmurs.checks import Integers, first_outside, integers, whole
-from murmurs.counts import Counts
+from murmurs.checks import (
+    Integers,
+    exact_sum,
+    first_outside,
+    index,
+    integers,
+    shown,
+    whole,
+)
+from murmurs.counts import MOST_PEOPLE, Counts
+from murmurs.labelled import in_order
 from murmurs.layout import Layout
 from murmurs.privacy import (
     SCALE,
     check_epsilon,
     check_promise,
+    flip_numerator,
     log_above,
     truth_numerator,
     truth_ratio,
@@ -35,6 +45,14 @@ from murmurs.randomness import Randomness, Secure, as_randomness
 from murmurs.wire import Report, Reports, Shape
 
 LARGEST_K = 10**6
+
+MOST_CELLS = 2**24
+"""Cells of a mechanism's counts, at most: 128 MiB, a few times of which a collector needs."""
+
+_OF_LABELS = ": a question tells the number of a label, question.answer(label)"
+
+LEFT_OPEN: Any = None
+"""Default of a parameter that is chosen if it is not given; what is made has a number there."""
 
 
 class Reporting(ABC, Generic[Report]):
@@ -108,15 +126,24 @@ class Reporting(ABC, Generic[Report]):
         """Information in one report, in bits; `shape.size` is what it takes in bytes."""
         return self.shape.bits
 
-    def count(self, reports: Reports | Iterable[Any]) -> Counts:
+    def count(self, reports: Reports | bytes | bytearray | memoryview | Iterable[Any]) -> Counts:
         """Add reports up.
 
         Reports come as the array of `encode_many`, as an iterable of such arrays (which need not
-        fit in memory together), or as an iterable of single reports of `encode`.
+        fit in memory together), as an iterable of single reports of `encode`, or packed one after
+        another in bytes.
         """
         if isinstance(reports, np.ndarray):
             return self._count_array(reports)
-        n, cells, single = 0, np.zeros(self.channel.cells, np.int64), []
+        if isinstance(reports, bytes | bytearray | memoryview):
+            return self._count_array(self.shape.from_bytes(reports))
+        if isinstance(reports, Mapping) or hasattr(reports, "columns"):
+            raise TypeError(
+                f"reports are an array, bytes, or a list of reports, not {type(reports).__name__}: "
+                "Counts takes what is counted already"
+            )
+        n, cells = 0, np.zeros(self.channel.cells, np.int64)
+        single: list[Any] = []
         for part in reports:
             if isinstance(part, np.ndarray) and part.ndim > 0:
                 counts = self._count_array(part)
@@ -176,7 +203,7 @@ class Mechanism(Reporting[Report]):
 
         ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
         """
-        array = integers(answers, "answers")
+        array = integers(answers, "answers", of_labels=_OF_LABELS)
         source = bulk(random)
         out = self.shape.empty(len(array))
         for part in self._chunks(len(array)):
@@ -193,34 +220,48 @@ class Mechanism(Reporting[Report]):
         return Counts(self, int(people.sum()), self._draw(people, rng))
 
     def check(self, answer: object) -> int:
-        """Return the answer if it is one of 0..k-1."""
-        try:
-            return whole(answer, "answer", 0, self.k - 1)
-        except ValueError:
-            raise ValueError(f"answer {answer} is outside 0..{self.k - 1} of {self}") from None
+        """Return the answer if it is one of 0..k-1; an error does not tell what it is."""
+        number = index(answer)
+        if number is None:
+            label = ": question.answer(label) has its number" if isinstance(answer, str) else ""
+            raise TypeError(
+                f"an answer of {self} is a whole number from 0 to {self.k - 1}, not of type "
+                f"{type(answer).__name__}{label}"
+            )
+        if not 0 <= number < self.k:
+            raise ValueError(f"the answer is not one of 0..{self.k - 1} of {self}")
+        return number
 
     def _check_part(self, answers: NDArray[np.integer[Any]], start: int) -> Integers:
         """Return a part of many answers as wide integers if each is one of 0..k-1."""
         wide = answers.astype(np.int64, copy=False)
         if len(wide) and int(wide.view(np.uint64).max()) >= self.k:  # negative ones are huge here
-            where = int(np.argmax(wide.view(np.uint64) >= self.k))
-            raise ValueError(
-                f"answer {answers[where]} (number {start + where}) is outside 0..{self.k - 1} "
-                f"of {self}"
-            )
+            where = start + int(np.argmax(wide.view(np.uint64) >= self.k))
+            raise ValueError(f"answer number {where} is not one of 0..{self.k - 1} of {self}")
         return wide
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, where the mechanism knows them."""
+        return ()
+
     def check_histogram(self, histogram: object) -> Integers:
-        """Return the numbers of people as an array if there is one for each answer."""
-        array = integers(histogram, "histogram")
+        """Return the numbers of people as an array if there is one for each answer.
+
+        Numbers with labels, as those of ``value_counts()``, go where their labels say.
+        """
+        array = integers(in_order(histogram, self.k, self.labels, "histogram", self), "histogram")
         if len(array) != self.k:
             raise ValueError(f"histogram has {len(array)} numbers, {self} needs {self.k}")
-        bad = first_outside(array, 0, 2**62)
+        bad = first_outside(array, 0, MOST_PEOPLE)
         if bad:
-            raise ValueError(f"histogram has {bad[1]} people at answer {bad[0]}")
-        if float(array.sum(dtype=np.float64)) > 2**62:
+            raise ValueError(
+                f"histogram has {shown(bad[1])} people at answer {bad[0]}: from 0 to 2**62 can be"
+            )
+        wide = array.astype(np.int64)
+        if exact_sum(wide) > MOST_PEOPLE:
             raise ValueError("histogram has more than 2**62 people")
-        return array.astype(np.int64)
+        return wide
 
     def _settle(self) -> None:
         """Check what all mechanisms have."""
@@ -266,6 +307,11 @@ class OpenMechanism(Reporting[Report]):
         """
         if isinstance(texts, str | bytes):
             raise TypeError("answers are a list of strings, not one string")
+        if isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            raise TypeError(
+                f"answers are a list of strings, one a person, not {type(texts).__name__}: "
+                "over(candidates).simulate takes how many people hold each"
+            )
         numbers: dict[str, int] = {}
         forms: dict[str, str] = {}
         answers = np.fromiter(
@@ -291,7 +337,7 @@ class OpenMechanism(Reporting[Report]):
         return numbers.setdefault(form, len(numbers))
 
     def check(self, text: object) -> str:
-        """Return a string in its normal form; what is empty or no text is refused."""
+        """Return a string in its normal form; what is empty or no text is refused, and not told."""
         return strings.normal(text)
 
 
@@ -321,20 +367,35 @@ class Truthful(Mechanism[Report]):
 
     def _settle_truth(self) -> None:
         """Derive the chance of truth from epsilon, or check the given one against it."""
-        if self.truth == 0:
-            self._set(truth=truth_numerator(self.epsilon, self.spread))
-        self._set(truth=whole(self.truth, "truth", 1, SCALE - 1))
+        self._set(truth=settle_truth(self.truth, self.epsilon, self.spread))
         check_promise(self.ratio, self.epsilon, self)
 
 
-def settle_flip(flip: int, derived: int) -> int:
-    """Return the given chance of flipping a bit, over 2**53, or the derived one if it is 0."""
-    return whole(flip or derived, "flip", 1, SCALE // 2)
+def settled(given: int | None, name: str, low: int, high: int, choose: Callable[[], int]) -> int:
+    """Return a parameter as it was given, or chosen if it was left open; checked either way."""
+    return whole(choose() if given is None else given, name, low, high)
+
+
+def settle_truth(given: int | None, epsilon: float, spread: Fraction) -> int:
+    """Return the chance of telling the truth, over 2**53: the given one, or the best that is."""
+    return settled(given, "truth", 1, SCALE - 1, lambda: truth_numerator(epsilon, spread))
+
+
+def settle_flip(given: int | None, epsilon: float, bits: int = 1) -> int:
+    """Return the chance of flipping a bit, over 2**53: the given one, or the best that is.
+
+    It is below one half, at which a bit would tell nothing.
+    """
+    return settled(given, "flip", 1, SCALE // 2 - 1, lambda: flip_numerator(epsilon, bits))
+
+
+def check_cells(cells: int, what: str) -> None:
+    """Refuse counts that are larger than a collector can live with."""
+    if cells > MOST_CELLS:
+        raise ValueError(f"{what} must be at most 2**24, not {cells}: so many numbers are counted")
 
 
 def _system_generator(random: object) -> np.random.Generator:
     if random is not None and not isinstance(random, Secure):
-        raise TypeError(
-            f"chance in bulk comes from Secure() or numpy.random.default_rng(seed), not {random!r}"
-        )
+        raise TypeError(no_chance_in_bulk(random))
     return np.random.default_rng()

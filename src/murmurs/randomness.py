@@ -23,6 +23,18 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from murmurs.checks import shown, whole
+
+MOST_BYTES = 2**40
+"""Random bytes that can be asked for at once."""
+
+
+def check_size(size: int) -> int:
+    """Return how many bytes are asked for; a negative number would hand some out a second time."""
+    return (
+        size if type(size) is int and 0 <= size < MOST_BYTES else whole(size, "size", 0, MOST_BYTES)
+    )
+
 
 class Randomness(Protocol):
     """The two verbs that a mechanism may ask for."""
@@ -92,6 +104,7 @@ class Secure(FromBytes):
 
     def take(self, size: int) -> bytes:
         """Return the next ``size`` bytes of system entropy; no byte is given out twice."""
+        size = check_size(size)
         with self._lock:
             end = self._used + size
             if end > len(self._buffer):
@@ -126,7 +139,7 @@ class Study(FromBytes):
 
     def take(self, size: int) -> bytes:
         """Return the generator's next ``size`` bytes."""
-        return self.generator.bytes(size)
+        return self.generator.bytes(check_size(size))
 
 
 class Given(FromBytes):
@@ -147,6 +160,7 @@ class Given(FromBytes):
 
     def take(self, size: int) -> bytes:
         """Return the next ``size`` of the given bytes, or fail if there are not enough."""
+        size = check_size(size)
         if size > self.left:
             raise ValueError(f"{size} random bytes were asked for, {self.left} are left")
         taken = self._data[self._used : self._used + size]
@@ -184,6 +198,7 @@ class Derived(FromBytes):
 
     def take(self, size: int) -> bytes:
         """Return the next ``size`` bytes."""
+        size = check_size(size)
         while len(self._buffer) < size:
             block = self._mac.copy()
             block.update(self._next.to_bytes(8, "little"))
@@ -219,13 +234,20 @@ def _written(part: object) -> bytes:
     return letter + len(text).to_bytes(8, "little") + text
 
 
+def not_called(random: object) -> str:
+    """Return what was handed in as chance, as an error tells it; a class lacks its brackets."""
+    if isinstance(random, type):
+        return f"the class {random.__name__}: write {random.__name__}() with brackets"
+    return shown(random)
+
+
 def as_randomness(random: object) -> Randomness:
     """Return what can say ``chance`` and ``below``; a NumPy generator is made to."""
     if isinstance(random, np.random.Generator):
         return Study(random)
-    if not (hasattr(random, "chance") and hasattr(random, "below")):
+    if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
         raise TypeError(
-            f"chance comes from Secure(), or in a study from numpy.random.default_rng(seed), "
-            f"not from {random!r}"
+            "chance comes from Secure(), or in a study from numpy.random.default_rng(seed), "
+            f"not from {not_called(random)}"
         )
     return cast(Randomness, random)

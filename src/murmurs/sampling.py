@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
-from murmurs.checks import Integers
+from murmurs.checks import Floats, Integers
 
 _NUMPY_LIMIT = 10**9
 _ONE_BY_ONE = 32
@@ -62,3 +64,41 @@ def spread(people: Integers, places: int, rng: np.random.Generator) -> Integers:
         state = halves.reshape(*people.shape, -1)[..., sizes > 0]
         sizes = sizes[sizes > 0]
     return state
+
+
+def distinct_law(draws: int, places: int) -> Floats:
+    """Return the chances of 0, 1, ... different places among so many uniform draws.
+
+    >>> distinct_law(2, 4)
+    array([0.  , 0.25, 0.75])
+    """
+    law = [Fraction(1)]
+    for _ in range(draws):
+        longer = [Fraction(0)] * (len(law) + 1)
+        for found, chance in enumerate(law):
+            new = Fraction(places - found, places)
+            longer[found + 1] += chance * new
+            longer[found] += chance * (1 - new)
+        law = longer
+    return np.array([float(chance) for chance in law])
+
+
+def subset_totals(people: Integers, places: int, rng: np.random.Generator) -> Integers:
+    """Return how many people hold each place; those of kind m hold any m of them, all as likely.
+
+    ``people`` counts them by kind, the last axis. In a sweep over the places somebody with m still
+    to find among those left holds the next one with chance m / left, so that only the numbers of
+    people by m are kept.
+
+    >>> subset_totals(np.array([5, 0, 10**6, 7]), 3, np.random.default_rng(1))
+    array([666955, 667347, 665719])
+    """
+    waiting = people.copy()
+    to_find = np.arange(people.shape[-1])
+    out = np.empty((*people.shape[:-1], places), np.int64)
+    for place in range(places):
+        found = rng.binomial(waiting, np.minimum(to_find / (places - place), 1))
+        out[..., place] = found.sum(axis=-1)
+        waiting -= found
+        waiting[..., :-1] += found[..., 1:]
+    return out

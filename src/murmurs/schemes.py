@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import cityhash
+from murmurs.checks import utf8
 
 Words = NDArray[np.uint64]
 """Hashes before they are taken modulo the width: cohorts by hashes."""
@@ -67,7 +68,7 @@ class Scheme(ABC):
 
     def bits(self, text: str, cohort: int, width: int, hashes: int) -> list[int]:
         """Return the bit of each hash of a string in a cohort; some may be the same."""
-        words = self.words(text.encode(), range(cohort, cohort + 1), width, hashes)
+        words = self.words(_encoded(text), range(cohort, cohort + 1), width, hashes)
         return [int(word) % width for word in words[0]]
 
     def table(
@@ -76,7 +77,7 @@ class Scheme(ABC):
         """Return the bits of many strings: one line for each hash of each cohort."""
         out = np.empty((len(texts), cohorts * hashes), np.uint32)
         for line, text in zip(out, texts, strict=True):
-            words = self.words(text.encode(), range(cohorts), width, hashes)
+            words = self.words(_encoded(text), range(cohorts), width, hashes)
             line[:] = words.ravel() % np.uint64(width)
         return np.ascontiguousarray(out.T)
 
@@ -153,6 +154,14 @@ class MozillaSha256(Scheme):
             for i in range(hashes)
         ]
         return np.frombuffer(b"".join(ends), ">u2").reshape(-1, hashes).astype(np.uint64)
+
+
+def _encoded(text: str) -> bytes:
+    """Return a string in UTF-8; it may be an answer, and an error does not tell it."""
+    data = utf8(text)
+    if isinstance(data, int):
+        raise ValueError(f"a string to be hashed has half of a surrogate pair at place {data}")
+    return data
 
 
 def _md5(data: bytes) -> bytes:

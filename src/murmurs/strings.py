@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs.checks import shown, utf8
+
 MOST_CANDIDATES = 2**22
 KEYS = 4
 
@@ -23,20 +25,24 @@ KEYS = 4
 def normal(text: object) -> str:
     r"""Return a string in normal form C; what is empty or no Unicode text is refused.
 
+    It may be an answer, so that an error does not tell what it is.
+
     >>> normal("Zu\u0308rich") == "Z\u00fcrich"
     True
     """
     if not isinstance(text, str):
-        raise TypeError(f"an answer to an open question is a string, not {text!r}")
+        raise TypeError(
+            f"an answer to an open question is a string, not of type {type(text).__name__}"
+        )
     if not text:
         raise ValueError("an answer to an open question is a string that is not empty")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{text!r} is no Unicode text: it has half of a surrogate pair at place {error.start}"
-        ) from None
+    half = utf8(text)
+    if isinstance(half, int):
+        raise ValueError(f"an answer to an open question {_NO_TEXT} {half}")
     return unicodedata.normalize("NFC", text)
+
+
+_NO_TEXT = "is no Unicode text: it has half of a surrogate pair at place"
 
 
 def key(text: str, number: int = 0) -> int:
@@ -70,18 +76,20 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     """
     if isinstance(texts, str | bytes):
         raise TypeError("candidates are a list of strings, not one string")
+    if not isinstance(texts, Sequence):
+        texts = list(texts)
     if len(texts) > MOST_CANDIDATES:
         raise ValueError(f"there are {len(texts)} candidates, at most {MOST_CANDIDATES} are taken")
     seen: dict[str, int] = {}
     wrong: list[str] = []
     for line, text in enumerate(texts, 1):
-        try:
-            form = check(text)
-        except (TypeError, ValueError) as error:
-            wrong.append(f"line {line}: {'it is empty' if text == '' else error}")
+        complaint = _complaint(text)
+        if complaint:
+            wrong.append(f"line {line}: {complaint}")
             continue
+        form = check(text)
         if form in seen:
-            wrong.append(f"line {line}: {text!r} is the same as line {seen[form]}")
+            wrong.append(f"line {line}: {shown(text)} is the same as line {seen[form]}")
         seen.setdefault(form, line)
     if wrong:
         more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
@@ -89,3 +97,13 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
             f"{len(wrong)} of {len(texts)} candidates cannot be taken: {'; '.join(wrong[:5])}{more}"
         )
     return tuple(seen)
+
+
+def _complaint(text: object) -> str | None:
+    """Return what is wrong with a candidate, which is no answer and may be told."""
+    if not isinstance(text, str):
+        return f"{shown(text)} is not a string"
+    half = utf8(text)
+    if isinstance(half, int):
+        return f"{shown(text)} {_NO_TEXT} {half}"
+    return None if text else "it is empty"

@@ -1,16 +1,18 @@
 """Survey: the public contract, one JSON document that devices, collectors and analysts share.
 
 It lists the questions with their labels and mechanisms, integer probabilities included, so that
-everybody computes with the same numbers. Its fingerprint is the start of the SHA-256 of its
-canonical form (RFC 8785): any change makes another survey.
+everybody computes with the same numbers. Its fingerprint is the SHA-256 of its canonical form
+(RFC 8785): any change makes another survey.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import msgspec
 
 from murmurs import mechanisms
+from murmurs.checks import index, shown
 from murmurs.mechanism import Mechanism, OpenMechanism
 
 FORMAT = 1
@@ -34,29 +37,45 @@ class Question:
     text: str = ""
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise ValueError("a question must have a name")
-        if isinstance(self.mechanism, OpenMechanism):
+        _check_name(self.name, "a question")
+        _check_text(self.text, f"the text of {self._called}", allowed="\n\t")
+        object.__setattr__(self, "labels", _as_tuple(self.labels, f"labels of {self._called}"))
+        self._check_mechanism()
+        seen: set[str] = set()
+        for number, label in enumerate(self.labels):
+            if not (type(label) is str and label.isprintable()):  # most are, of a million perhaps
+                _check_text(label, f"label {number} of {self._called}")
+            if not label.strip():
+                raise ValueError(f"{self._called} has an empty label")
+            if label in seen:
+                raise ValueError(f"{self._called} has the label {shown(label)} twice")
+            seen.add(label)
+
+    @property
+    def _called(self) -> str:
+        return f"question {shown(self.name)}"
+
+    def _check_mechanism(self) -> None:
+        """Refuse a mechanism that does not fit the labels."""
+        mechanism, called = self.mechanism, self._called
+        if isinstance(mechanism, OpenMechanism):
             if self.labels:
                 raise ValueError(
-                    f"question {self.name!r} has {len(self.labels)} labels, but its mechanism "
-                    f"{self.mechanism} takes any string: candidates come when it is estimated"
+                    f"{called} has {len(self.labels)} labels, but its mechanism "
+                    f"{mechanism} takes any string: candidates come when it is estimated"
                 )
-            return
-        if len(self.labels) != self.mechanism.k:
+        elif not isinstance(mechanism, Mechanism):
+            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
+        elif isinstance(mechanism, mechanisms.Over):
             raise ValueError(
-                f"question {self.name!r} has {len(self.labels)} labels, "
-                f"but its mechanism {self.mechanism} takes {self.mechanism.k} answers"
+                f"{called} has a mechanism over candidates, {mechanism}: ask with "
+                f"{mechanism.mechanism} and without labels; candidates come when it is estimated"
             )
-        seen: set[str] = set()
-        for label in self.labels:
-            if not label.strip():
-                raise ValueError(f"question {self.name!r} has an empty label")
-            if "\n" in label or "\r" in label:
-                raise ValueError(f"question {self.name!r} has the label {label!r} of several lines")
-            if label in seen:
-                raise ValueError(f"question {self.name!r} has the label {label!r} twice")
-            seen.add(label)
+        elif len(self.labels) != mechanism.k:
+            raise ValueError(
+                f"{called} has {len(self.labels)} labels, "
+                f"but its mechanism {mechanism} takes {mechanism.k} answers"
+            )
 
     @property
     def is_open(self) -> bool:
@@ -67,17 +86,21 @@ class Question:
     def closed(self) -> Mechanism[Any]:
         """The mechanism of a question whose answers are listed."""
         if isinstance(self.mechanism, OpenMechanism):
-            raise ValueError(f"question {self.name!r} is open: its answers are in no list")
+            raise ValueError(f"{self._called} is open: its answers are in no list")
         return self.mechanism
 
     def answer(self, label: str) -> int:
-        """Return the number of the answer with this label."""
-        try:
-            return self.labels.index(label)
-        except ValueError:
+        """Return the number of the answer with this label; an error does not tell what it is."""
+        if not isinstance(label, str):
+            raise TypeError(
+                f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
+                f"{type(label).__name__}"
+            )
+        if label not in self.labels:
             raise ValueError(
-                f"{label!r} is not an answer to {self.name!r}; answers are {_listed(self.labels)}"
-            ) from None
+                f"this is not an answer to {shown(self.name)}; answers are {_listed(self.labels)}"
+            )
+        return self.labels.index(label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""
@@ -96,11 +119,17 @@ class _QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
     text: str = ""
 
     def settled(self) -> Question:
-        mechanism = self.mechanism
+        mechanism, name = self.mechanism, shown(self.name)
+        over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
+        if over:
+            raise ValueError(
+                f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
+                "they come when it is estimated"
+            )
         if mechanism.get("name") not in list(mechanisms.OPEN):
             if not self.labels:
                 raise ValueError(
-                    f"question {self.name!r} has no labels; only open mechanisms "
+                    f"question {name} has no labels; only open mechanisms "
                     f"({', '.join(mechanisms.OPEN)}) do without"
                 )
             mechanism = {"k": len(self.labels), **mechanism}
@@ -118,10 +147,9 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
 
 def question_from_document(document: Any) -> Question:
     """Return the question that a JSON object describes; its own ``to_document`` turned round."""
-    try:
-        return msgspec.convert(document, _QuestionFile).settled()
-    except msgspec.ValidationError as error:
-        raise ValueError(f"this is not a question: {error}") from None
+    with _reading("a question"):
+        file = msgspec.convert(document, _QuestionFile)
+    return file.settled()
 
 
 @dataclass(frozen=True)
@@ -137,8 +165,8 @@ class Survey:
     ... ''')
     >>> survey.question("drink").mechanism
     KRR(k=4, epsilon=1.0)
-    >>> Survey.from_json(survey.to_json()) == survey, survey.fingerprint
-    (True, 'fb5ad9a1930becd8')
+    >>> Survey.from_json(survey.to_json()) == survey, survey.short_fingerprint
+    (True, 'fb5ad9a1930b')
     """
 
     name: str
@@ -146,19 +174,27 @@ class Survey:
     version: int = 1
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise ValueError("a survey must have a name")
+        _check_name(self.name, "a survey")
+        name = shown(self.name)
+        object.__setattr__(self, "questions", _as_tuple(self.questions, f"questions of {name}"))
         if not self.questions:
-            raise ValueError(f"survey {self.name!r} has no question")
-        if not 1 <= self.version < 2**53:
+            raise ValueError(f"survey {name} has no question")
+        version = index(self.version)
+        if version is None:
+            raise TypeError(f"survey {name} has version {shown(self.version)}, no whole number")
+        if not 1 <= version < 2**53:
             raise ValueError(
-                f"survey {self.name!r} has version {self.version}; versions start at 1 and stay "
+                f"survey {name} has version {shown(version)}; versions start at 1 and stay "
                 "below 2**53"
             )
-        names = [question.name for question in self.questions]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"survey {self.name!r} has the question {name!r} twice")
+        object.__setattr__(self, "version", version)
+        seen: set[str] = set()
+        for question in self.questions:
+            if not isinstance(question, Question):
+                raise TypeError(f"survey {name} has {shown(question)} for a question")
+            if question.name in seen:
+                raise ValueError(f"survey {name} has the question {shown(question.name)} twice")
+            seen.add(question.name)
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> Survey:
@@ -168,19 +204,17 @@ class Survey:
     @classmethod
     def from_json(cls, text: str | bytes) -> Survey:
         """Read a published survey; its integers are taken as they are, and checked."""
-        return cls._from_document(text, msgspec.json.decode)
+        return cls._from_document(text, _decoded_json)
 
     @classmethod
     def _from_document(cls, text: str | bytes, decode: Callable[[str | bytes], Any]) -> Survey:
-        try:
+        if isinstance(text, bytes):
+            text = text.removeprefix(b"\xef\xbb\xbf")  # editors put it before UTF-8
+        with _reading("a survey"):
             document = decode(text)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise ValueError(f"this is not a survey: {error}") from None
         _check_format(document)
-        try:
+        with _reading("a survey"):
             file = msgspec.convert(document, _SurveyFile)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"this is not a survey: {error}") from None
         questions = tuple(question.settled() for question in file.questions)
         return cls(file.name, questions, file.version)
 
@@ -190,7 +224,7 @@ class Survey:
             if question.name == name:
                 return question
         names = _listed(tuple(question.name for question in self.questions))
-        raise ValueError(f"survey {self.name!r} has no question {name!r}; it has {names}")
+        raise ValueError(f"survey {shown(self.name)} has no question {shown(name)}; it has {names}")
 
     def to_document(self) -> dict[str, Any]:
         """Return the survey as plain values for JSON."""
@@ -207,22 +241,94 @@ class Survey:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that stand for this survey and no other."""
-        return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()[:16]
+        """64 hexadecimal digits that stand for this survey and no other: what is compared."""
+        return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()
+
+    @property
+    def short_fingerprint(self) -> str:
+        """The first 12 digits, to be read by people; nothing is compared with it."""
+        return self.fingerprint[:12]
 
 
 def _check_format(document: Any) -> None:
     """Say so when a later release wrote the document, before its contents puzzle anyone."""
     written = document.get("murmurs", FORMAT) if isinstance(document, dict) else FORMAT
-    if isinstance(written, int) and written > FORMAT:
+    if not isinstance(written, int) or written == FORMAT:
+        return
+    name = shown(document.get("name"))
+    if written > FORMAT:
         raise ValueError(
-            f"survey {document.get('name')!r} has format {written}, this release reads up to "
-            f"{FORMAT}: upgrade murmurs"
+            f"survey {name} has format {shown(written)}, this release reads up to {FORMAT}: "
+            "upgrade murmurs"
         )
-    if isinstance(written, int) and written < 1:
-        raise ValueError(
-            f"survey {document.get('name')!r} has format {written}; formats start at 1"
-        )
+    raise ValueError(f"survey {name} has format {shown(written)}; formats start at 1")
+
+
+def _decoded_json(text: str | bytes) -> Any:
+    """Return the value that a JSON text stands for; a key that comes twice is refused."""
+    text = text.decode() if isinstance(text, bytes) else text
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise ValueError(f"an object has the key {shown(key)} twice")
+        out[key] = value
+    return out
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+@contextlib.contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Turn what a reader complains about into one short sentence; it may quote the document."""
+    try:
+        yield
+    except RecursionError:
+        raise ValueError(f"this is not {what}: it is nested too deeply") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        text = str(error)
+        reason = text if len(text) <= 200 and text.isprintable() else shown(text, 200)
+        raise ValueError(f"this is not {what}: {reason}") from None
+
+
+def _as_tuple(values: Any, what: str) -> tuple[Any, ...]:
+    no_order = isinstance(values, Set | Mapping)
+    if isinstance(values, str | bytes) or no_order or not isinstance(values, Iterable):
+        raise TypeError(f"{what} are a list, not {shown(values)}")
+    return tuple(values)
+
+
+def _check_name(name: object, what: str) -> None:
+    _check_text(name, f"the name of {what}")
+    if not str(name).strip():
+        raise ValueError(f"{what} must have a name")
+
+
+def _check_text(text: object, what: str, allowed: str = "") -> None:
+    """Refuse what is no text, or would do something to a screen beside being read.
+
+    These are control characters, line and paragraph separators, halves of surrogate pairs, and
+    the characters that turn the direction of the text after them.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be text, not {shown(text)}")
+    if text.isprintable():
+        return
+    for place, character in enumerate(text):
+        control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        if (control or character in _TURNING) and character not in allowed:
+            raise ValueError(
+                f"{what} has the control character U+{ord(character):04X} at place {place}: "
+                "take it out"
+            )
+
+
+_TURNING = frozenset(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
 
 
 def canonical(value: Any) -> str:
@@ -259,5 +365,5 @@ def _ecmascript_number(value: float) -> str:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = [repr(name) for name in names[:8]]
-    return ", ".join(shown) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    first = ", ".join(shown(name) for name in names[:8])
+    return first + (f" and {len(names) - 8} more" if len(names) > 8 else "")

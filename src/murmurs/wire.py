@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.checks import first_outside, whole
+from murmurs.checks import first_outside, shown, whole
 
 Report = TypeVar("Report")
 Reports = NDArray[Any]
@@ -193,7 +193,7 @@ class Bits(Shape[bytes]):
     def pack(self, report: bytes) -> bytes:
         """Return the packed bytes themselves, checked."""
         if not isinstance(report, bytes):
-            raise TypeError(f"a report of {self} is bytes, not {report!r}")
+            raise TypeError(f"a report of {self} is bytes, not {shown(report)}")
         self.from_bytes(report, one=True)
         return report
 
@@ -238,12 +238,16 @@ class Members(Shape[tuple[int, ...]]):
     def pack(self, report: tuple[int, ...]) -> bytes:
         """Return the set's bits or its members' bytes."""
         if not isinstance(report, tuple):
-            raise TypeError(f"a report of {self} is a tuple of {self.w} numbers, not {report!r}")
+            raise TypeError(
+                f"a report of {self} is a tuple of {self.w} numbers, not {shown(report)}"
+            )
         members = [whole(x, "member", 0, self.k - 1) for x in report]
         if len(members) != self.w or sorted(set(members)) != members:
-            raise ValueError(f"a report of {self} is {self.w} rising numbers, not {report!r}")
+            raise ValueError(f"a report of {self} is {self.w} rising numbers, not {shown(report)}")
         if self.as_bits:
-            return sum(1 << x for x in members).to_bytes(self.size, "little")
+            flags = np.zeros(self.k, np.uint8)
+            flags[members] = 1
+            return np.packbits(flags, bitorder="little").tobytes()
         return np.array(members, self.dtype).tobytes()
 
     def _unpack(self, row: bytes) -> tuple[int, ...]:
@@ -355,5 +359,5 @@ class RowOfBits(Shape[Row]):
 
 def _fields(report: object, count: int, shape: object) -> tuple[object, ...]:
     if not isinstance(report, tuple) or len(report) != count:
-        raise TypeError(f"a report of {shape} is a tuple of {count}, not {report!r}")
+        raise TypeError(f"a report of {shape} is a tuple of {count}, not {shown(report)}")
     return report

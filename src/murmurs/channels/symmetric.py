@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from murmurs.channel import ONCE, Channel, Repeats
-from murmurs.checks import Floats, Integers
+from murmurs.checks import Floats, Integers, exact_sum
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,22 @@ class Symmetric(Channel):
     def is_histogram(self) -> bool:
         """Whether each report supports exactly one answer."""
         return self.hit + (self.k - 1) * self.miss == 1 and self.hit_pair == 0
+
+    @property
+    def supported(self) -> Fraction | None:
+        """How many answers every report supports, if that is the same for all: w of k-subset."""
+        mean = self.hit + (self.k - 1) * self.miss
+        pairs = (self.k - 1) * (self.hit_pair + Fraction(self.k - 2, 2) * self.miss_pair)
+        return mean if mean + 2 * pairs == mean**2 else None  # without variance
+
+    def complaint(self, cells: Integers, n: int) -> str | None:
+        """Cells must add up to n times as many answers as each report supports."""
+        each = self.supported
+        total = exact_sum(cells)
+        if each is None or total == n * each:
+            return None
+        count = "exactly one" if each == 1 else f"{each} answers"
+        return f"cells add up to {total}, but each of {n} reports counts in {count}"
 
     def row(self, answer: int) -> list[Fraction]:
         """Return ``hit`` for the answer and ``miss`` for the others."""

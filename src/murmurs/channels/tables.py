@@ -21,7 +21,7 @@ import numpy as np
 from murmurs.channel import ONCE, Channel, Repeats
 from murmurs.channels.sketch import Sketch
 from murmurs.channels.solving import MOST_SOLVED, Solver
-from murmurs.checks import Floats, Integers
+from murmurs.checks import Floats, Integers, exact_sum
 from murmurs.layout import Layout
 
 ALWAYS_SOLVED = 50
@@ -319,8 +319,9 @@ class BitSketch(Tables):
 
     def complaint(self, cells: Integers, n: int) -> str | None:
         """Rows must add up to the reports, and no bit be set more often than its row is sent."""
-        if int(cells[:, 0].sum()) != n:
-            return f"rows add up to {int(cells[:, 0].sum())} reports, but there are {n} reports"
+        total = exact_sum(cells[:, 0])
+        if total != n:
+            return f"rows add up to {total} reports, but there are {n} reports"
         parted = np.flatnonzero(cells[:, 0] % self.times)
         if len(parted):
             row = int(parted[0])

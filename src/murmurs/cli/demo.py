@@ -47,7 +47,7 @@ def command(people: int, as_json: bool) -> None:
         document = {"truth": truth.tolist(), **result.to_document()}
         print_json({"survey": survey.fingerprint, **document})
         return
-    click.echo(f"{question.text}  ({survey.name}, fingerprint {survey.fingerprint})\n")
+    click.echo(f"{question.text}  ({survey.name}, fingerprint {survey.short_fingerprint})\n")
     click.echo(f"{mechanism}: what a device sends could come from any answer, and none makes it")
     click.echo(f"more than e^{mechanism.epsilon:g} times as likely as another. Five devices:\n")
     rows = [

@@ -37,6 +37,6 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
         ]
         for question in survey.questions
     ]
-    click.echo(f"{survey.name}, version {survey.version}, fingerprint {survey.fingerprint}\n")
+    click.echo(f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}\n")
     header = ["question", "answers", "mechanism", "epsilon", "realised", "bytes a report"]
     click.echo(table(header, rows))

@@ -16,6 +16,7 @@ from murmurs.clients import CLIENTS, effective_f
 from murmurs.comparison import Control
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.mechanism import LEFT_OPEN
 from murmurs.mechanisms.rappor import SCHEMES
 from murmurs.rappor_files import (
     Result,
@@ -149,7 +150,7 @@ def decode(
     """
     rappor = read_params(params)
     if client is not None:
-        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), permanent=-1)
+        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), permanent=LEFT_OPEN)
     over = read_map(mapped, rappor)
     counted = read_counts(counts, rappor)
     with warnings.catch_warnings():

@@ -108,8 +108,9 @@ def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
 def bit_totals(packed: U8, k: int) -> I64:
     """Count the set bits of each column, by blocks whose sums fit in a byte."""
     total = np.zeros(packed.shape[1] * 8, np.int64)
-    for start in range(0, len(packed), _ROWS):
-        block = np.unpackbits(packed[start : start + _ROWS], axis=1, bitorder="little")
+    rows = max(1, min(_ROWS, 2**21 // packed.shape[1]))  # unpacked, 16 MiB or one report
+    for start in range(0, len(packed), rows):
+        block = np.unpackbits(packed[start : start + rows], axis=1, bitorder="little")
         total += block.sum(axis=0, dtype=np.uint8)
     return total[:k]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from murmurs.checks import shown
+from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.hadamard import Hadamard
@@ -42,6 +44,7 @@ __all__ = [
     "Rappor",
     "Subset",
     "Warner",
+    "counts_from_document",
     "from_document",
 ]
 
@@ -75,38 +78,75 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
     >>> from_document({"name": "KRR", "k": 4, "epsilon": 1.0})
     KRR(k=4, epsilon=1.0)
     """
+    if not isinstance(document, dict):
+        raise ValueError(f"a mechanism is an object with a name, not {shown(document)}")
     parameters = dict(document)
     name = parameters.pop("name", None)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {**BY_NAME, **OPEN}
     if not isinstance(name, str) or name not in kinds:
-        raise ValueError(f"there is no mechanism {name!r}; there are {', '.join(kinds)}")
-    kind = kinds[name]
-    if name not in OPEN or "candidates" not in parameters:
-        return _made(name, kind, parameters)
-    candidates, complete = parameters.pop("candidates"), parameters.pop("complete", False)
-    made = _made(name, kind, parameters)
-    assert isinstance(made, OpenMechanism)
-    return made.over(candidates, complete=complete)
+        raise ValueError(f"there is no mechanism {shown(name)}; there are {', '.join(kinds)}")
+    seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
+    if seen_over and name not in OPEN:
+        raise ValueError(f"{name} has no parameter {min(seen_over)!r}: its answers are listed")
+    try:
+        made = _made(name, kinds[name], parameters)
+        return _seen_over(made, seen_over) if seen_over else made
+    except TypeError as error:  # a wrong kind of value is a wrong document
+        raise ValueError(str(error)) from None
+
+
+OF_CANDIDATES = {"candidates", "complete", "map"}
+"""Fields of an open mechanism that is seen over candidates."""
+
+
+def _seen_over(made: Any, fields: dict[str, Any]) -> Mechanism[Any]:
+    """Return an open mechanism over the candidates of a document."""
+    candidates, complete = fields.get("candidates"), fields.get("complete", False)
+    if not isinstance(candidates, list):
+        raise ValueError(f"candidates must be a list of strings, not {shown(candidates)}")
+    if not isinstance(complete, bool):
+        raise ValueError(f"complete must be true or false, not {shown(complete)}")
+    if "map" not in fields:
+        over: Mechanism[Any] = made.over(candidates, complete=complete)
+        return over
+    if not isinstance(made, Rappor):
+        raise ValueError(f"a map is for Rappor, not for {type(made).__name__}")
+    return Mapped.from_bits(made, candidates, fields["map"], complete=complete)
 
 
 def _made(
     name: str, kind: type[Mechanism[Any] | OpenMechanism[Any]], parameters: dict[str, Any]
 ) -> Mechanism[Any] | OpenMechanism[Any]:
     """Return a mechanism of this kind; parameters too many or too few are told by name."""
-    known = {f.name for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
-    unknown = sorted(set(parameters) - known)
+    fields = [f for f in dataclasses.fields(kind) if f.init]  # type: ignore[arg-type]
+    known = sorted(f.name for f in fields)
+    unknown = sorted(set(parameters) - set(known))
     if unknown:
+        raise ValueError(f"{name} has no parameter {shown(unknown[0])}; it has {', '.join(known)}")
+    for key, value in parameters.items():
+        if value is None:
+            raise ValueError(f"{key} of {name} is null: leave it out to have it chosen")
+    needed = {f.name for f in fields if f.default is dataclasses.MISSING} - set(parameters)
+    if needed:
+        raise ValueError(f"{name} needs {', '.join(sorted(needed))}")
+    return kind(**parameters)
+
+
+def counts_from_document(document: Any) -> Counts:
+    """Return the counts that a JSON object describes; `Counts.to_document` turned round.
+
+    >>> counts = KRR(k=3, epsilon=1.0).count([0, 2, 2])
+    >>> counts_from_document(counts.to_document()) == counts
+    True
+    """
+    fields = {"mechanism", "n", "cells"}
+    if not isinstance(document, dict) or set(document) - {"times"} != fields:
         raise ValueError(
-            f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}"
+            "counts are an object of mechanism, n and cells, and times if people reported again, "
+            f"not {shown(document)}"
         )
+    mechanism, times = from_document(document["mechanism"]), document.get("times", 1)
     try:
-        return kind(**parameters)
+        return Counts(mechanism, document["n"], document["cells"], times)
     except TypeError as error:
-        if "required positional" not in str(error):
-            raise
-        missing = sorted(
-            f.name
-            for f in dataclasses.fields(kind)  # type: ignore[arg-type]
-            if f.init and f.default is dataclasses.MISSING and f.name not in parameters
-        )
-        raise ValueError(f"{name} needs {', '.join(missing)}") from None
+        raise ValueError(str(error)) from None

@@ -23,16 +23,18 @@ from murmurs.bulk import Bulk
 from murmurs.channels.tables import Tables
 from murmurs.checks import Integers, whole
 from murmurs.hashing import LARGEST_RANGE
-from murmurs.layout import Keyed, Layout, first_ones, permuted
-from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.layout import Keyed, Layout, Ranked, first_ones
+from murmurs.mechanism import Mechanism, OpenMechanism, check_cells, settled
 from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.sampling import distinct_law, spread, subset_totals
 from murmurs.wire import Report, Reports
 
 OTHER = "(other)"
 """The label of all strings that are not among the candidates."""
 
-MOST_PERMUTED = 2**27
+MOST_PERMUTED = 2**24
+"""Places of all answers in all cohorts that a permuted mechanism may have to keep: 64 MiB."""
+
 _KEPT = 2**22
 
 
@@ -66,10 +68,7 @@ class Cohorts(OpenMechanism[Report]):
             cohorts=whole(self.cohorts, "cohorts", 1, 2**16),
             salt=whole(self.salt, "salt", 0, 2**32 - 1),
         )
-        if self.cohorts * self.width > 2**31:
-            raise ValueError(
-                f"cohorts * width must be at most 2**31, not {self.cohorts * self.width}"
-            )
+        check_cells(self.cohorts * self.width, "cohorts * width")
 
     @cached_property
     def channel(self) -> Tables:
@@ -173,31 +172,34 @@ class Tabled(Mechanism[Report]):
         """Split the people over the cohorts, add them up by place, and randomise the sums."""
         rows, width = self.table.cohorts, self.table.width
         out = np.empty(self.channel.cells, np.int64)
-        left = histogram
+        left, several = histogram, self.is_open and self.table.hashes > 1
+        if several:
+            left = np.append(histogram[:-1], 0)
+            strangers, held_by_strangers = self._draw_strangers(int(histogram[-1]), rng)
         for row in range(rows):
             here = rng.binomial(left, 1 / (rows - row))
             left = left - here
             held = np.zeros(width + 1, np.int64)
-            listed = here[: self.layout.k]
+            people = int(here.sum())
             for at in self.layout.row(row):
-                np.add.at(held, at, listed)
-            if self.is_open:
-                held += _strange_held(int(here[-1]), width, self.table.hashes, rng)
-            out[row] = self.table._draw_row(held[:width], int(here.sum()), rng)
+                np.add.at(held, at, here[: self.layout.k])
+            if several:
+                held[:width] += held_by_strangers[row]
+                people += int(strangers[row])
+            elif self.is_open:
+                held[:width] += spread(here[-1], width, rng)
+            out[row] = self.table._draw_row(held[:width], people, rng)
         return out
 
+    def _draw_strangers(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """Return how many of n people with random hashes each cohort has, and who hold its places.
 
-def _strange_held(n: int, width: int, hashes: int, rng: np.random.Generator) -> Integers:
-    """Return how many of n people with random hashes hold each place; the last is nowhere."""
-    if n == 0:
-        return np.zeros(width + 1, np.int64)
-    if hashes == 1:
-        return np.append(spread(np.array(n), width, rng), 0)
-    held = np.zeros(width + 1, np.int64)
-    for start in range(0, n, 2**20):
-        drawn = rng.integers(0, width, (hashes, min(2**20, n - start)))
-        held += np.bincount(first_ones(drawn, width).ravel(), minlength=width + 1)
-    return held
+        However many different places somebody has, any set of so many is as likely.
+        """
+        people = spread(np.array(n), self.table.cohorts, rng)
+        law = distinct_law(self.table.hashes, self.table.width)
+        by_number = rng.multinomial(people, law)
+        return people, subset_totals(by_number, self.table.width, rng)
 
 
 @dataclass(frozen=True)
@@ -275,16 +277,16 @@ class Permuted(Tabled[Report]):
         """
         self._settle()
         best = widest if 1.5 * widest < self.k else self.k
-        width = whole(_or_else(self.width, min(best, 2**16)), "width", 2, self.k)
+        width = settled(self.width, "width", 2, self.k, lambda: min(best, 2**16))
         enough = -(-3 * self.k // (width - 1)) if width < self.k else 1
-        chosen = _or_else(self.cohorts, min(enough, max(2, _KEPT // self.k)))
-        self._set(width=width, cohorts=whole(chosen, "cohorts", 1, 2**16))
+        affordable = max(2, _KEPT // self.k)
+        cohorts = settled(self.cohorts, "cohorts", 1, 2**16, lambda: min(enough, affordable))
+        self._set(width=width, cohorts=cohorts)
         if self.k * self.cohorts > MOST_PERMUTED:
             raise ValueError(
-                f"k * cohorts must be at most 2**27, not {self.k * self.cohorts}: permutations of "
+                f"k * cohorts must be at most 2**24, not {self.k * self.cohorts}: permutations of "
                 "all answers are kept; take fewer cohorts"
             )
-
         self._set(
             **{
                 name: getattr(self.table, name)
@@ -296,9 +298,4 @@ class Permuted(Tabled[Report]):
     @cached_property
     def layout(self) -> Layout:
         """A permutation of the answers for each cohort."""
-        return permuted(self.k, self.cohorts, self.width, self.salt)
-
-
-def _or_else(given: int, chosen: int) -> int:
-    """Return what was given, or what was chosen if that is a plain 0."""
-    return chosen if type(given) is int and given == 0 else given
+        return Ranked(self.k, self.cohorts, self.width, self.salt)

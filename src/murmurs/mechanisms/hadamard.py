@@ -11,8 +11,8 @@ import numpy as np
 from murmurs import kernels, walsh
 from murmurs.bulk import Bulk
 from murmurs.channels.blocks import HadamardBlocks
-from murmurs.checks import Integers, whole
-from murmurs.mechanism import Truthful
+from murmurs.checks import Integers
+from murmurs.mechanism import LEFT_OPEN, Truthful, settled
 from murmurs.randomness import Randomness
 from murmurs.sampling import spread
 from murmurs.wire import Category, Reports
@@ -43,13 +43,13 @@ class Hadamard(Truthful[int]):
 
     k: int
     epsilon: float
-    blocks: int = 0
-    truth: int = field(default=0, repr=False)
+    blocks: int = LEFT_OPEN
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        blocks = self.blocks or best_blocks(self.k, self.epsilon)
-        self._set(blocks=whole(blocks, "blocks", 1, self.k))
+        best = settled(self.blocks, "blocks", 1, self.k, lambda: best_blocks(self.k, self.epsilon))
+        self._set(blocks=best)
         self._settle_truth()
 
     @property

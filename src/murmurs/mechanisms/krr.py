@@ -11,7 +11,7 @@ from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Integers, real
-from murmurs.mechanism import Truthful
+from murmurs.mechanism import LEFT_OPEN, Truthful
 from murmurs.privacy import SCALE, log_above, truth_ratio
 from murmurs.randomness import Randomness
 from murmurs.sampling import spread
@@ -40,7 +40,7 @@ class KRR(Truthful[int]):
 
     k: int
     epsilon: float
-    truth: int = field(default=0, repr=False)
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Integers, whole
+from murmurs.checks import Integers
 from murmurs.hashing import LARGEST_RANGE, bucket, bucket_bounds, buckets
-from murmurs.mechanism import Mechanism, Truthful
+from murmurs.mechanism import LEFT_OPEN, Mechanism, Truthful, settled
 from murmurs.randomness import Randomness
 from murmurs.wire import Hash, Hashed, Reports
 
@@ -106,12 +106,12 @@ class LocalHashing(Truthful[Hash], Hashing):
 
     k: int
     epsilon: float
-    g: int = 0
-    truth: int = field(default=0, repr=False)
+    g: int = LEFT_OPEN
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        self._set(g=whole(self.g or best_range(self.k, self.epsilon), "g", 2, LARGEST_RANGE))
+        self._set(g=settle_range(self.g, self.k, self.epsilon))
         self._settle_truth()
 
     @classmethod
@@ -130,6 +130,11 @@ class LocalHashing(Truthful[Hash], Hashing):
         if random.chance(self.truth):
             return Hash(seed, bucket(answer, seed, self.g))
         return Hash(seed, random.below(self.g))
+
+
+def settle_range(given: int | None, k: int, epsilon: float) -> int:
+    """Return the number of buckets: the given one, or the best that is."""
+    return settled(given, "g", 2, LARGEST_RANGE, lambda: best_range(k, epsilon))
 
 
 def best_range(k: int, epsilon: float) -> int:

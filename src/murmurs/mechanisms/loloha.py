@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from murmurs.checks import whole
-from murmurs.hashing import LARGEST_RANGE, bucket
+from murmurs.hashing import bucket
 from murmurs.longitudinal import Longitudinal, check_forever
-from murmurs.mechanisms.local_hashing import Hashing, best_range
+from murmurs.mechanism import LEFT_OPEN, settled
+from murmurs.mechanisms.local_hashing import Hashing, settle_range
 from murmurs.privacy import (
     SCALE,
     check_promise,
@@ -47,17 +47,20 @@ class LOLOHA(Longitudinal[Hash], Hashing):
     k: int
     epsilon: float
     forever: float
-    g: int = 0
-    permanent: int = field(default=0, repr=False)
-    truth: int = field(default=0, repr=False)
+    g: int = LEFT_OPEN
+    permanent: int = field(default=LEFT_OPEN, repr=False)
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
         self._set(forever=check_forever(self.epsilon, self.forever))
-        self._set(g=whole(self.g or best_range(self.k, self.epsilon), "g", 2, LARGEST_RANGE))
-        lasting = self.permanent or truth_numerator(self.forever, Fraction(self.g))
-        self._set(permanent=whole(lasting, "permanent", 1, SCALE - 1))
-        self._set(truth=whole(self.truth or self._largest_truth(), "truth", 1, SCALE - 1))
+        self._set(g=settle_range(self.g, self.k, self.epsilon))
+        spread = Fraction(self.g)
+        lasting = settled(
+            self.permanent, "permanent", 1, SCALE - 1, lambda: truth_numerator(self.forever, spread)
+        )
+        self._set(permanent=lasting)
+        self._set(truth=settled(self.truth, "truth", 1, SCALE - 1, self._largest_truth))
         lasting_ratio = truth_ratio(self.permanent, Fraction(self.g))
         check_promise(lasting_ratio, self.forever, f"the permanent response of {self}")
         check_promise(self.ratio, self.epsilon, self)

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from murmurs.checks import whole
 from murmurs.longitudinal import check_forever
+from murmurs.mechanism import LEFT_OPEN, settled
 from murmurs.mechanisms.unary import LongitudinalUnary
 from murmurs.privacy import (
     SCALE,
@@ -43,15 +43,18 @@ class LOSUE(LongitudinalUnary):
     k: int
     epsilon: float
     forever: float
-    permanent: int = field(default=0, repr=False)
-    flip: int = field(default=0, repr=False)
+    permanent: int = field(default=LEFT_OPEN, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
         self._set(forever=check_forever(self.epsilon, self.forever))
-        lasting = self.permanent or flip_numerator(self.forever)
-        self._set(permanent=whole(lasting, "permanent", 1, SCALE // 2 - 1))
-        self._set(flip=whole(self.flip or self._smallest_flip(), "flip", 1, SCALE // 2 - 1))
+        half = SCALE // 2
+        lasting = settled(
+            self.permanent, "permanent", 1, half - 1, lambda: flip_numerator(self.forever)
+        )
+        self._set(permanent=lasting)
+        self._set(flip=settled(self.flip, "flip", 1, half - 1, self._smallest_flip))
         check_promise(flip_ratio(self.permanent), self.forever, f"the permanent response of {self}")
         check_promise(self.ratio, self.epsilon, self)
 

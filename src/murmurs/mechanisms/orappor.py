@@ -16,9 +16,9 @@ from murmurs.bulk import Bulk
 from murmurs.channels.tables import BitSketch
 from murmurs.checks import Integers, whole
 from murmurs.layout import Layout
-from murmurs.mechanism import settle_flip
+from murmurs.mechanism import LEFT_OPEN, settle_flip
 from murmurs.mechanisms.cohorts import Cohorts, Permuted
-from murmurs.privacy import SCALE, check_epsilon, check_promise, flip_numerator, flip_ratio
+from murmurs.privacy import SCALE, check_epsilon, check_promise, flip_ratio
 from murmurs.randomness import Randomness
 from murmurs.wire import Bits, Reports, Row, RowOfBits
 
@@ -108,13 +108,13 @@ class ORappor(Blooming):
     cohorts: int
     hashes: int = 1
     salt: int = 0
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._set(epsilon=check_epsilon(self.epsilon))
         self._settle_table()
         self._set(hashes=whole(self.hashes, "hashes", 1, min(MOST_HASHES, self.width)))
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon, self.differing)))
+        self._set(flip=settle_flip(self.flip, self.epsilon, self.differing))
         check_promise(self.ratio, self.epsilon, self)
 
     @property
@@ -167,10 +167,10 @@ class PermutedRappor(Permuted[Row]):
 
     k: int
     epsilon: float
-    width: int = 0
-    cohorts: int = 0
+    width: int = LEFT_OPEN
+    cohorts: int = LEFT_OPEN
     salt: int = 0
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle_permuted(128)

@@ -13,10 +13,11 @@ import numpy as np
 from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.tables import CategorySketch
-from murmurs.checks import Integers, whole
+from murmurs.checks import Integers
 from murmurs.layout import Layout
+from murmurs.mechanism import LEFT_OPEN, settle_truth
 from murmurs.mechanisms.cohorts import Cohorts, Permuted
-from murmurs.privacy import SCALE, check_epsilon, check_promise, truth_numerator, truth_ratio
+from murmurs.privacy import SCALE, check_epsilon, check_promise, truth_ratio
 from murmurs.randomness import Randomness
 from murmurs.sampling import spread
 from murmurs.wire import Category, Reports
@@ -45,15 +46,14 @@ class ORR(Cohorts[int]):
     width: int
     cohorts: int
     salt: int = 0
-    truth: int = field(default=0, repr=False)
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     hashes = 1
 
     def __post_init__(self) -> None:
         self._set(epsilon=check_epsilon(self.epsilon))
         self._settle_table()
-        derived = self.truth or truth_numerator(self.epsilon, Fraction(self.width))
-        self._set(truth=whole(derived, "truth", 1, SCALE - 1))
+        self._set(truth=settle_truth(self.truth, self.epsilon, Fraction(self.width)))
         check_promise(self.ratio, self.epsilon, self)
 
     @property
@@ -113,10 +113,10 @@ class PermutedRR(Permuted[int]):
 
     k: int
     epsilon: float
-    width: int = 0
-    cohorts: int = 0
+    width: int = LEFT_OPEN
+    cohorts: int = LEFT_OPEN
     salt: int = 0
-    truth: int = field(default=0, repr=False)
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         best = round(math.exp(min(check_epsilon(self.epsilon), 20.0))) + 1

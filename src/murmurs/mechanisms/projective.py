@@ -14,13 +14,15 @@ from murmurs import geometry, kernels
 from murmurs.bulk import Bulk, bulk
 from murmurs.channels.projective import ProjectivePoints
 from murmurs.checks import Integers, whole
-from murmurs.mechanism import Truthful
+from murmurs.mechanism import LEFT_OPEN, Truthful, check_cells
 from murmurs.randomness import Randomness
 from murmurs.sampling import spread
 from murmurs.wire import Category, Reports
 
 _LARGEST_SPACE = 2**25
 """Vectors that the decoder's FFT may hold: half a gigabyte of complex numbers."""
+
+_LARGEST_PRIME = 2**21
 
 
 @dataclass(frozen=True)
@@ -46,20 +48,14 @@ class ProjectiveGeometry(Truthful[int]):
 
     k: int
     epsilon: float
-    q: int = 0
-    t: int = 0
-    truth: int = field(default=0, repr=False)
+    q: int = LEFT_OPEN
+    t: int = LEFT_OPEN
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        if self.q == 0 and self.t == 0:
-            q, t = best_space(self.k, self.epsilon)
-            self._set(q=q, t=t)
-        elif self.t == 0:
-            self._set(t=smallest_dimension(self.k, whole(self.q, "q", 2, 2**21)))
-        elif self.q == 0:
-            self._set(q=smallest_prime(self.k, whole(self.t, "t", 2, 25)))
-        self._set(q=whole(self.q, "q", 2, 2**21), t=whole(self.t, "t", 2, 25))
+        q, t = _completed(self.q, self.t, self.k, self.epsilon)
+        self._set(q=q, t=t)
         if not geometry.is_prime(self.q):
             raise ValueError(f"q must be a prime number, not {self.q}")
         if self.q**self.t > _LARGEST_SPACE:
@@ -68,6 +64,7 @@ class ProjectiveGeometry(Truthful[int]):
             raise ValueError(
                 f"q={self.q}, t={self.t} give {self.points} points for k={self.k} answers"
             )
+        check_cells(self.points, "the number of points")
         self._settle_truth()
 
     @property
@@ -139,6 +136,15 @@ class ProjectiveGeometry(Truthful[int]):
             reports = self._encode(people[start : start + 2**18], source)
             cells += self._tally(np.asarray(reports))
         return cells
+
+
+def _completed(q: int | None, t: int | None, k: int, epsilon: float) -> tuple[int, int]:
+    """Return both numbers of a space, of which one or both may be left open."""
+    if q is None and t is None:
+        return best_space(k, epsilon)
+    base = None if q is None else whole(q, "q", 2, _LARGEST_PRIME)
+    digits = smallest_dimension(k, base) if base and t is None else whole(t, "t", 2, 25)
+    return base or smallest_prime(k, digits), digits
 
 
 def smallest_dimension(k: int, q: int) -> int:

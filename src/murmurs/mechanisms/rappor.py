@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from murmurs import schemes, strings
-from murmurs.checks import Integers, whole
+from murmurs.checks import Integers, first_outside, integers, shown, whole
 from murmurs.hashing import buckets
 from murmurs.layout import Layout, Listed, Places, first_ones
+from murmurs.mechanism import LEFT_OPEN
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.orappor import MOST_HASHES, Blooming
 from murmurs.mechanisms.unary import Responses
@@ -63,9 +63,9 @@ class Rappor(Responses[Row], Blooming):
     q: float
     salt: int = 0
     scheme: str = OWN
-    permanent: int = field(default=-1, repr=False)
-    idle: int = field(default=-1, repr=False)
-    busy: int = field(default=-1, repr=False)
+    permanent: int = field(default=LEFT_OPEN, repr=False)
+    idle: int = field(default=LEFT_OPEN, repr=False)
+    busy: int = field(default=LEFT_OPEN, repr=False)
     epsilon: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +76,9 @@ class Rappor(Responses[Row], Blooming):
 
     def _settle_scheme(self) -> None:
         if self.scheme not in SCHEMES:
-            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
+            raise ValueError(
+                f"there is no scheme {shown(self.scheme)}; there are {', '.join(SCHEMES)}"
+            )
         if self.scheme != OWN and self.salt:
             raise ValueError(f"a salt is for the scheme {OWN!r}: {self.scheme!r} has none")
         if self._foreign:
@@ -113,10 +115,10 @@ class Rappor(Responses[Row], Blooming):
         if self._foreign:
             return self._foreign.table(texts, self.width, self.hashes, self.cohorts)
         if self.scheme == BY_MAP:
-            if texts:
+            if texts:  # they may be answers, and are not told
                 raise ValueError(
-                    f"strings cannot be hashed for {self}: the scheme {BY_MAP!r} has their bits "
-                    f"in a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
+                    f"strings cannot be hashed for {self}: the scheme {BY_MAP!r} has their bits in "
+                    f"a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
                 )
             return np.empty((self.cohorts * self.hashes, 0), np.uint32)
         number = np.arange(self.cohorts * self.hashes)
@@ -175,10 +177,34 @@ class Mapped(Over[Row]):
         """Where the candidates fall."""
         return self.map
 
+    @classmethod
+    def from_bits(
+        cls, rappor: Rappor, candidates: Sequence[str], bits: object, *, complete: bool = False
+    ) -> Mapped:
+        """Return RAPPOR over candidates, each with a list of its bits, cohort after cohort.
+
+        A bit is a number below ``width``, one for each hash of a cohort; ``width`` stands for none,
+        where a hash falls on a bit that another one has.
+        """
+        table = integers(bits, "map", ndim=None).astype(np.int64)
+        wanted = (len(candidates), rappor.cohorts * rappor.hashes)
+        if table.shape != wanted:
+            raise ValueError(
+                f"map must be {wanted[0]} lists of {wanted[1]} bits, not {table.shape}"
+            )
+        bad = first_outside(table.ravel(), 0, rappor.width)
+        if bad:
+            where, at = divmod(bad[0], wanted[1])
+            raise ValueError(
+                f"map has the bit {bad[1]} at place {at} of candidate {where}: bits are from 0 to "
+                f"{rappor.width}"
+            )
+        places = listed(table.T, rappor.cohorts, rappor.width, rappor.hashes)
+        return cls(rappor, tuple(candidates), complete, map=places)
+
     def to_document(self) -> dict[str, Any]:
-        """Return the open mechanism with the candidates; the map is named by its digest only."""
-        digest = hashlib.sha256(self.map.places.astype("<u4").tobytes()).hexdigest()
-        return {**super().to_document(), "scheme": BY_MAP, "map": digest}
+        """Return the open mechanism with the candidates and the bits of each."""
+        return {**super().to_document(), "map": self.map.bits().T.tolist()}
 
     def __repr__(self) -> str:
         return super().__repr__()

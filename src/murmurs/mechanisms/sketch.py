@@ -15,10 +15,10 @@ from murmurs.channels.tables import MeanSketch
 from murmurs.checks import Integers, whole
 from murmurs.hashing import bucket
 from murmurs.layout import Keyed
-from murmurs.mechanism import Mechanism, settle_flip
+from murmurs.mechanism import LEFT_OPEN, Mechanism, check_cells, settle_flip
 from murmurs.mechanisms.cohorts import Tabled
 from murmurs.mechanisms.orappor import ORappor
-from murmurs.privacy import SCALE, check_promise, flip_numerator, flip_ratio
+from murmurs.privacy import SCALE, check_promise, flip_ratio
 from murmurs.randomness import Randomness
 from murmurs.wire import Category, Reports, Row
 
@@ -47,7 +47,7 @@ class CountMeanSketch(Tabled[Row]):
     rows: int = 1024
     width: int = 256
     salt: int = 0
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
@@ -100,7 +100,7 @@ class HadamardSketch(Mechanism[int]):
     rows: int = 1024
     width: int = 1024
     salt: int = 0
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
@@ -111,9 +111,8 @@ class HadamardSketch(Mechanism[int]):
         )
         if self.width & (self.width - 1):
             raise ValueError(f"width must be a power of two, not {self.width}")
-        if 2 * self.rows * self.width > 2**32:
-            raise ValueError(f"rows * width must be at most 2**31, not {self.rows * self.width}")
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon)))
+        check_cells(2 * self.rows * self.width, "2 * rows * width")
+        self._set(flip=settle_flip(self.flip, self.epsilon))
         check_promise(self.ratio, self.epsilon, self)
 
     @property

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from murmurs import kernels
 from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Integers, whole
-from murmurs.mechanism import Truthful
+from murmurs.checks import Integers
+from murmurs.mechanism import LEFT_OPEN, Truthful, settled
 from murmurs.randomness import Randomness
 from murmurs.sampling import choose
 from murmurs.wire import Members, Reports
@@ -42,12 +42,13 @@ class Subset(Truthful[tuple[int, ...]]):
 
     k: int
     epsilon: float
-    w: int = 0
-    truth: int = field(default=0, repr=False)
+    w: int = LEFT_OPEN
+    truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        self._set(w=whole(self.w or best_size(self.k, self.epsilon), "w", 1, self.k - 1))
+        best = settled(self.w, "w", 1, self.k - 1, lambda: best_size(self.k, self.epsilon))
+        self._set(w=best)
         self._settle_truth()
 
     @property

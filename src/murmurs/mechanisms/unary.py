@@ -14,8 +14,8 @@ from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
 from murmurs.checks import Integers, real, whole
 from murmurs.longitudinal import Longitudinal
-from murmurs.mechanism import LARGEST_K, Mechanism, settle_flip
-from murmurs.privacy import SCALE, check_promise, flip_numerator, log_above
+from murmurs.mechanism import LARGEST_K, LEFT_OPEN, Mechanism, settle_flip
+from murmurs.privacy import SCALE, check_promise, log_above
 from murmurs.randomness import Randomness
 from murmurs.wire import Bits, Report, Reports
 
@@ -101,11 +101,11 @@ class SUE(Unary):
 
     k: int
     epsilon: float
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon / 2)))
+        self._set(flip=settle_flip(self.flip, self.epsilon / 2))
         check_promise(self.ratio, self.epsilon, self)
 
     @property
@@ -139,11 +139,11 @@ class OUE(Unary):
 
     k: int
     epsilon: float
-    flip: int = field(default=0, repr=False)
+    flip: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        self._set(flip=settle_flip(self.flip, flip_numerator(self.epsilon)))
+        self._set(flip=settle_flip(self.flip, self.epsilon))
         check_promise(self.ratio, self.epsilon, self)
 
     @property
@@ -183,10 +183,11 @@ class Responses(Longitudinal[Report]):
         for given, name in (("permanent", "f"), ("idle", "p"), ("busy", "q")):
             probability = real(getattr(self, name), name, 0.0, 1.0)
             numerator = round(probability * SCALE)
-            if getattr(self, given) not in (-1, numerator):
+            stated = getattr(self, given)
+            if stated is not None and whole(stated, given, 0, SCALE) != numerator:
                 raise ValueError(
                     f"{given} must be {numerator}, which is {name} = {probability!r} over 2**53, "
-                    f"not {getattr(self, given)}"
+                    f"not {stated}"
                 )
             self._set(**{name: probability, given: numerator})
         if not self.zero < self.one:
@@ -273,9 +274,9 @@ class BasicRappor(Responses[bytes], LongitudinalUnary):
     f: float
     p: float
     q: float
-    permanent: int = field(default=-1, repr=False)
-    idle: int = field(default=-1, repr=False)
-    busy: int = field(default=-1, repr=False)
+    permanent: int = field(default=LEFT_OPEN, repr=False)
+    idle: int = field(default=LEFT_OPEN, repr=False)
+    busy: int = field(default=LEFT_OPEN, repr=False)
     epsilon: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

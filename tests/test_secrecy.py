@@ -1,0 +1,215 @@
+"""An error on a device does not carry the answer: a crash reporter would send it away.
+
+Errors name the position and the rule. Looked through are the messages and arguments of an error and
+of all errors it was raised from or during; the source lines of a traceback hold no answers.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import murmurs as mm
+from murmurs import Device, Question, Rappor, Secure, clients, schemes, strings
+from murmurs.longitudinal import Longitudinal
+from murmurs.mechanism import Mechanism, OpenMechanism
+from tests import laws
+
+SECRETS = ("SECRET", "987654321")
+
+
+class Text(str):
+    """A string of somebody else's making."""
+
+    def __repr__(self) -> str:
+        return f"Text({self!s})"
+
+
+class Strange:
+    """What tells its value when it is asked for a whole number."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        raise ValueError(f"{self.value} is no whole number")
+
+    def __repr__(self) -> str:
+        return f"Strange({self.value})"
+
+
+NO_NUMBERS: list[Any] = [
+    "SECRET-of-mine",
+    987654321,
+    -987654321,
+    987654321 * 10**400,
+    987654321.5,
+    Decimal(987654321),
+    b"SECRET-of-mine",
+    bytearray(b"SECRET"),
+    Text("SECRET-of-mine"),
+    np.str_("SECRET"),
+    np.int64(987654321),
+    np.float64(987654321.5),
+    ["SECRET"],
+    {"SECRET": 987654321},
+    Strange("SECRET"),
+    None,
+]
+NO_STRINGS: list[Any] = [
+    987654321,
+    987654321.5,
+    b"SECRET-of-mine",
+    "SECRET\ud800",
+    Text("SECRET\udfff"),
+    ["SECRET"],
+    ("SECRET",),
+    Strange("SECRET"),
+    None,
+]
+CLOSED: list[Mechanism[Any]] = laws.SMALL
+RAPPOR = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75)
+OPEN: list[OpenMechanism[Any]] = [
+    mm.ORR(epsilon=1.0, width=4, cohorts=3),
+    mm.ORappor(epsilon=1.0, width=4, cohorts=3, hashes=2),
+    RAPPOR,
+    *(
+        Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme=scheme)
+        for scheme in (*schemes.BY_NAME, "map")
+    ),
+]
+named: Any = {"ids": lambda value: repr(value)[:30]}
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, and all that it was raised from or during."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [one.__cause__, one.__context__]
+
+
+def told(error: BaseException) -> str:
+    """Everything that the errors say, and everything that they hold."""
+    return "\n".join(
+        "".join(traceback.format_exception_only(one)) + str(one) + repr(one.args) + repr(vars(one))
+        for one in chain(error)
+    )
+
+
+def refusal(act: Callable[[], object]) -> str:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        act()
+    text = told(caught.value)
+    assert not any(secret in text for secret in SECRETS), text
+    return str(caught.value)
+
+
+def number() -> None:
+    try:
+        int("SECRET")
+    except ValueError:
+        raise TypeError("this is no number") from None
+
+
+def test_what_is_looked_through_would_show_an_answer() -> None:
+    """Python's own errors tell it, by the message, by what they hold, and by what came before."""
+    with pytest.raises(ValueError, match="SECRET") as plain:
+        int("SECRET")
+    with pytest.raises(UnicodeEncodeError) as held:
+        "SECRET\ud800".encode()
+    with pytest.raises(TypeError) as before:
+        number()
+    for caught in (plain, held, before):
+        assert "SECRET" in told(caught.value)
+
+
+@pytest.mark.parametrize("wrong", NO_NUMBERS, **named)
+@pytest.mark.parametrize("mechanism", CLOSED, ids=repr)
+def test_a_number_is_not_told(mechanism: Mechanism[Any], wrong: Any) -> None:
+    message = refusal(lambda: mechanism.encode(wrong, Secure()))
+    assert repr(mechanism) in message
+    refusal(lambda: mechanism.check(wrong))
+    answers = [0] * 17 + [wrong, 1]
+    assert "17" in refusal(lambda: mechanism.encode_many(answers))
+    assert "17" in refusal(lambda: mechanism.encode_many(tuple(answers)))
+    held = np.empty(19, object)
+    held[:] = answers
+    assert "17" in refusal(lambda: mechanism.encode_many(held))
+    refusal(lambda: mechanism.encode_many(wrong))
+    if isinstance(mechanism, Longitudinal):
+        device: Device[Any] = Device(mechanism, bytes(16), "q", memory="value")
+        refusal(lambda: device.report(wrong))
+
+
+@pytest.mark.parametrize("mechanism", CLOSED, ids=repr)
+def test_numbers_in_an_array_are_not_told(mechanism: Mechanism[Any]) -> None:
+    for bad in (987654321, -987654321):
+        answers = np.zeros(40_000, np.int64)
+        answers[[35_000, 36_000]] = bad
+        message = refusal(lambda answers=answers: mechanism.encode_many(answers))  # type: ignore[misc]
+        assert message == f"answer number 35000 is not one of 0..{mechanism.k - 1} of {mechanism}"
+    refusal(lambda: mechanism.encode_many(np.array(["SECRET", "SECRET"])))
+    refusal(lambda: mechanism.encode_many(np.array([987654321.0])))
+    refusal(lambda: mechanism.encode_many([[987654321], [987654321, 0]]))
+
+
+@pytest.mark.parametrize("wrong", NO_STRINGS, **named)
+@pytest.mark.parametrize("mechanism", OPEN, ids=repr)
+def test_a_string_is_not_told(mechanism: OpenMechanism[Any], wrong: Any) -> None:
+    refusal(lambda: mechanism.encode(wrong, Secure()))
+    refusal(lambda: mechanism.check(wrong))
+    answers = ["tea"] * 17 + [wrong, "tea"]
+    assert "17" in refusal(lambda: mechanism.encode_many(answers))
+    assert "17" in refusal(lambda: mechanism.encode_many(iter(answers)))
+    if isinstance(mechanism, Longitudinal):
+        device: Device[Any] = Device(mechanism, bytes(16), "q", memory="value")
+        refusal(lambda: device.report(wrong))
+
+
+def test_a_string_that_cannot_be_hashed_is_not_told() -> None:
+    blind = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="map")
+    for act in (
+        lambda: blind.encode("SECRET", Secure()),
+        lambda: blind.encode_many(["tea", "SECRET"]),
+        lambda: blind.bit_numbers(["SECRET"]),
+        lambda: blind.places("SECRET", 0),
+        lambda: Device(blind, bytes(16), "q", memory="value").report("SECRET"),
+        lambda: strings.key("SECRET\ud800"),
+        lambda: list(strings.keys(["tea", "SECRET\ud800"])),
+        lambda: RAPPOR.encode_many({"SECRET": 987654321}),
+        *(
+            lambda scheme=scheme: scheme.bits("SECRET\ud800", 0, 8, 2)
+            for scheme in schemes.BY_NAME.values()
+        ),
+        *(
+            lambda scheme=scheme: scheme.table(["SECRET\ud800"], 8, 2, 4)
+            for scheme in schemes.BY_NAME.values()
+        ),
+        lambda: clients.python_permanent(b"secret", 987654321, 8, 0.5),
+    ):
+        refusal(act)
+
+
+@pytest.mark.parametrize("wrong", [*NO_NUMBERS, *NO_STRINGS], **named)
+def test_a_label_is_not_told(wrong: Any) -> None:
+    question = Question("drink", ("coffee", "tea"), mm.KRR(k=2, epsilon=1.0))
+    message = refusal(lambda: question.answer(wrong))
+    assert "'drink'" in message
+
+
+def test_a_label_that_is_refused_is_told_which_there_are() -> None:
+    question = Question("drink", ("coffee", "t" * 10**6), mm.KRR(k=2, epsilon=1.0))
+    message = refusal(lambda: question.answer("SECRET"))
+    assert message.startswith("this is not an answer to 'drink'; answers are 'coffee', 'ttttttt")
+    assert len(message) < 200
