@@ -392,7 +392,7 @@ def test_a_numpy_integer_is_an_answer(mechanism: AnyMechanism) -> None:
     [
         ([0, 1, -1], ValueError, r"^answer number 2 is not one of 0\.\."),
         ([0, 99], ValueError, r"^answer number 1 is not one of 0\.\."),
-        ([0, 10**400], ValueError, r"^answers must be below 2\*\*63, number 1 is not$"),
+        ([0, 10**400], ValueError, "^answers must fit into 64 bits, number 1 does not$"),
         ([0, 1.0], TypeError, "must be whole numbers, number 1 is of type float: take .astype"),
         (np.array([0.0]), TypeError, "answers must be whole numbers, not float64: take .astype"),
         ([0, True], TypeError, "must be whole numbers, number 1 is of type bool: write 0 and 1"),
@@ -401,7 +401,7 @@ def test_a_numpy_integer_is_an_answer(mechanism: AnyMechanism) -> None:
         ((x for x in "01"), TypeError, "answers must be a list or an array, not generator"),
         ([[0, 1]], ValueError, r"answers must be one-dimensional, not of shape \(1, 2\)"),
         (["0"], TypeError, r"is of type str: a question tells the .*, question.answer\(label\)"),
-        (np.array(["0"]), TypeError, r"not <U1: a question tells .*, question.answer\(label\)"),
+        (np.array(["0"]), TypeError, r"not text: a question tells .*, question.answer\(label\)"),
     ],
 )
 def test_bad_answers_in_bulk_are_refused(
@@ -421,7 +421,7 @@ def test_a_bad_histogram_is_refused(mechanism: AnyMechanism) -> None:
         mechanism.simulate([2**62] * mechanism.k)
     with pytest.raises(TypeError, match="histogram must be whole numbers, number 0 is of type fl"):
         mechanism.simulate([0.5] * mechanism.k)
-    with pytest.raises(ValueError, match=r"histogram must be below 2\*\*63, number 0 is not"):
+    with pytest.raises(ValueError, match="histogram must fit into 64 bits, number 0 does not"):
         mechanism.simulate([10**400] * mechanism.k)
 
 

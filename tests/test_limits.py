@@ -85,6 +85,7 @@ def test_a_huge_answer_or_population_is_refused(mechanism: Any) -> None:
             lambda: closed.encode_many([0, huge]),  # noqa: B023
             lambda: closed.simulate([huge] + [0] * (closed.k - 1)),  # noqa: B023
             lambda: Counts(mechanism, huge, mechanism.count([]).cells),  # noqa: B023
+            lambda: closed.channel.expected_l2(huge),  # noqa: B023
         ):
             with pytest.raises(ValueError, match=r"answer|histogram|n must be") as error:
                 act()

@@ -17,7 +17,10 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from murmurs.checks import Floats, Integers, exact_sum
+from murmurs.checks import Floats, Integers, exact_sum, whole
+
+MOST_PEOPLE = 2**62
+"""Reports of the largest counts; sums of a few such numbers stay within 64 bits."""
 
 Chance = TypeVar("Chance", Fraction, Floats)
 
@@ -235,5 +238,6 @@ class Channel(ABC):
         return float(np.sqrt(self._variances(n, shares, sampled) * 2 / np.pi).sum())
 
     def _variances(self, n: int, shares: Floats | None, sampled: bool) -> Floats:
+        n = whole(n, "n", 1, MOST_PEOPLE)
         law = np.full(self.k, 1 / self.k) if shares is None else np.asarray(shares, np.float64)
         return self.variance_sampled(law, n) if sampled else self.variance(law * n)

@@ -127,7 +127,8 @@ def integers(
         return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
         way_out = _WAYS_OUT.get(array.dtype.kind, of_labels)
-        raise TypeError(f"{name} must be whole numbers, not {array.dtype}{way_out}")
+        told = "text" if array.dtype.kind in "UST" else array.dtype  # which tells its length
+        raise TypeError(f"{name} must be whole numbers, not {told}{way_out}")
     if ndim not in (None, array.ndim):
         raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
     return cast("NDArray[np.integer[Any]]", array)
@@ -147,7 +148,7 @@ def _refuse_stranger(values: Sequence[Any], name: str, of_labels: str) -> None:
     position, value = found
     where = ", ".join(map(str, position))
     if index(value) is not None:
-        raise ValueError(f"{name} must be below 2**63, number {where} is not")
+        raise ValueError(f"{name} must fit into 64 bits, number {where} does not")
     kind = type(value).__name__
     way_out = of_labels if isinstance(value, str | bytes) else ""
     if isinstance(value, bool | np.bool_ | float | np.floating):

@@ -9,12 +9,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channel import MOST_PEOPLE, Channel
 from murmurs.checks import Integers, first_outside, integers, whole
 from murmurs.labelled import in_order, in_table
-
-MOST_PEOPLE = 2**62
-"""Reports of the largest counts; sums of a few such numbers stay within 64 bits."""
 
 
 class Maker(Protocol):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from murmurs import strings
 from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk, no_chance_in_bulk
-from murmurs.channel import Channel, Repeats
+from murmurs.channel import MOST_PEOPLE, Channel, Repeats
 from murmurs.checks import (
     Integers,
     exact_sum,
@@ -29,7 +29,7 @@ from murmurs.checks import (
     shown,
     whole,
 )
-from murmurs.counts import MOST_PEOPLE, Counts
+from murmurs.counts import Counts
 from murmurs.labelled import in_order
 from murmurs.layout import Layout
 from murmurs.privacy import (
