@@ -1,7 +1,8 @@
 """How fast murmurs is: reports a second per core, simulation, start, memory; one JSON document.
 
 Run by ``benchmarks/run`` with the project's interpreter, after `peers.py` with the peers'. CPU time
-of one thread, the best of several repetitions, garbage collection off, as for the peers.
+of one thread, the best of several repetitions, garbage collection off, as for the peers. Reports a
+second are those of the compiled kernels, which take over after a second of work.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import gc
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 for _name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ["MURMURS_KERNELS"] = "compiled"
 
 import numpy as np
 
@@ -102,26 +107,75 @@ def estimation(repeat: int) -> dict[str, float]:
 
 def in_new_process(code: str, repeat: int) -> float:
     """Return what the code prints, the smallest of several new processes."""
-    printed = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    command, free = [sys.executable, "-c", code], with_kernels("")
+    return min(
+        float(subprocess.run(command, env=free, capture_output=True, check=True).stdout)
         for _ in range(repeat)
-    ]
-    return min(printed)
+    )
+
+
+def with_kernels(form: str) -> dict[str, str]:
+    """Return the environment of a new process with these kernels, or with a free choice."""
+    return {**os.environ, "MURMURS_KERNELS": form}
+
+
+def cpu_seconds(command: list[str], form: str, repeat: int) -> float:
+    """Return the smallest processor time of a command in several new processes."""
+    times = []
+    for _ in range(repeat):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, env=with_kernels(form), stdout=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+SURVEY = """
+name = "speed"
+
+[[questions]]
+name = "drink"
+labels = ["espresso", "filter", "tea", "nothing"]
+mechanism = {name = "KRR", epsilon = 1.0}
+"""
+
+
+def small_work(repeat: int) -> list[dict[str, Any]]:
+    """Return the processor seconds of new processes with little to do, for all forms of kernels."""
+    python, murmurs = [sys.executable, "-c"], [sys.executable, "-m", "murmurs"]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        survey, labels = str(place / "survey.toml"), place / "labels.txt"
+        Path(survey).write_text(SURVEY)
+        one, ten = str(place / "one.bin"), str(place / "ten.bin")
+        for count, out in ((1, one), (10, ten)):
+            labels.write_text("tea\n" * (count * 10**6))
+            encode = [*murmurs, "encode", survey, str(labels), "-o", out]
+            subprocess.run(encode, stdout=subprocess.DEVNULL, check=True)
+        counts = str(place / "counts.json")
+        tasks = {
+            "`KRR(k=4, epsilon=1.0).count([1, 2, 3])`": [
+                *python,
+                "import murmurs as mm; mm.KRR(k=4, epsilon=1.0).count([1, 2, 3])",
+            ],
+            "`murmurs mechanisms`": [*murmurs, "mechanisms"],
+            "`murmurs count` of 10^6 reports": [*murmurs, "count", survey, one, "-o", counts],
+            "`murmurs count` of 10^7 reports": [*murmurs, "count", survey, ten, "-o", counts],
+        }
+        return [
+            {
+                "what": what,
+                "seconds": cpu_seconds(command, "", repeat),
+                "seconds_numba_at_once": cpu_seconds(command, "compiled", repeat),
+            }
+            for what, command in tasks.items()
+        ]
 
 
 IMPORT = """
-import time; start = time.perf_counter()
+import time; start = time.process_time()
 import murmurs
-print(time.perf_counter() - start)
-"""
-
-FIRST_CALL = """
-import numpy as np, time
-start = time.perf_counter()
-import murmurs
-rr = murmurs.KRR(k=128, epsilon=1.0)
-rr.count(rr.encode_many(np.zeros(1000, np.int64)))
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 
 STREAM = """
@@ -152,8 +206,8 @@ def main() -> None:
         "rows": throughput(options.k, options.epsilon, options.repeat),
         "simulate": simulation(10**8, 1024, options.epsilon, options.repeat),
         "estimation": estimation(options.repeat),
+        "small_work": small_work(options.repeat),
         "import_seconds": in_new_process(IMPORT, 10),
-        "first_call_seconds": in_new_process(FIRST_CALL, 5),
         "stream_megabytes": in_new_process(STREAM, 1),
     }
     print(json.dumps(document))

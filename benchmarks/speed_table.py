@@ -78,13 +78,23 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
             for what, value in ours["estimation"].items()
         ),
         "",
+        "## Small work",
+        "",
+        "Processor time of a whole new process, the best of several. Kernels are those of NumPy "
+        "until numba pays; with `MURMURS_KERNELS=compiled` it is loaded at once.",
+        "",
+        "| what | seconds | numba at once |",
+        "|---|---:|---:|",
+        *(
+            f"| {row['what']} | {row['seconds']:.2f} | {row['seconds_numba_at_once']:.2f} |"
+            for row in ours["small_work"]
+        ),
+        "",
         "## Start and memory",
         "",
         "| what | measured | bar |",
         "|---|---:|---:|",
         f"| `import murmurs` in a new process | {ours['import_seconds']:.2f} s | 0.2 s |",
-        f"| import and first bulk call, kernels compiled before | "
-        f"{ours['first_call_seconds']:.2f} s | 1 s |",
         f"| encoding and counting a stream of 10^8 people, peak memory | "
         f"{ours['stream_megabytes']:.0f} MB | 300 MB |",
         "",

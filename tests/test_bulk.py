@@ -531,29 +531,3 @@ def test_without_cryptography_bytes_come_from_the_system(monkeypatch: pytest.Mon
     assert asked[-1] == 4000
     reports = KRR(k=4, epsilon=1.0).encode_many(np.zeros(5000, np.int64))
     assert set(reports.tolist()) == {0, 1, 2, 3}
-
-
-# Which kernels
-
-
-def test_the_environment_chooses_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    choose = kernels.load.__wrapped__
-    monkeypatch.delenv("MURMURS_KERNELS", raising=False)
-    assert choose() is compiled
-    monkeypatch.setenv("MURMURS_KERNELS", "reference")
-    assert choose() is reference
-    monkeypatch.setenv("MURMURS_KERNELS", "compiled")
-    assert choose() is compiled
-
-
-def test_without_numba_the_reference_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MURMURS_KERNELS", raising=False)
-    monkeypatch.setattr(kernels, "find_spec", lambda name: None)
-    assert kernels.load.__wrapped__() is reference
-
-
-def test_nonsense_kernels_are_refused_with_their_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MURMURS_KERNELS", "fastest")
-    message = "^MURMURS_KERNELS must be reference or compiled, not 'fastest'$"
-    with pytest.raises(ValueError, match=message):
-        kernels.load.__wrapped__()

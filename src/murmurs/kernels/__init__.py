@@ -1,8 +1,10 @@
 """The few loops that are worth compiling, each in two forms with the same results.
 
 `reference` is NumPy and always there; `compiled` is numba, from the extra ``fast``. Given the same
-random words both return the same arrays to the last bit, so a seed means the same with and without
-numba. `load` picks the compiled form when it can; ``MURMURS_KERNELS=reference`` forces the other.
+random words both make the same reports and the same counts to the last bit, so a seed means the
+same with and without numba; of what estimators ask for, `Kernels.gram` and
+`Kernels.support_likelihood` are the same up to rounding. With numba installed, `adaptive` chooses
+at each call; ``MURMURS_KERNELS=reference`` and ``MURMURS_KERNELS=compiled`` choose for all.
 """
 
 from __future__ import annotations
@@ -93,9 +95,10 @@ class Kernels(Protocol):
 
 @cache
 def load() -> Kernels:
-    """Return the compiled kernels if numba is installed, else those of NumPy."""
+    """Return kernels that become compiled when that pays, or without numba those of NumPy."""
     wanted = os.environ.get("MURMURS_KERNELS", "")
     if wanted not in ("", "reference", "compiled"):
         raise ValueError(f"MURMURS_KERNELS must be reference or compiled, not {wanted!r}")
-    name = wanted or ("compiled" if find_spec("numba") else "reference")
-    return cast(Kernels, import_module(f"murmurs.kernels.{name}"))
+    name = wanted or ("adaptive" if find_spec("numba") else "reference")
+    module = import_module(f"murmurs.kernels.{name}")
+    return cast(Kernels, module.Adaptive() if name == "adaptive" else module)
