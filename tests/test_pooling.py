@@ -265,7 +265,7 @@ def test_every_estimator_takes_copies_of_reports_as_the_people_they_are_of(
         np.testing.assert_allclose(found.shares, wanted.shares, atol=1e-6)
         np.testing.assert_allclose(found.unbiased, wanted.unbiased, atol=1e-9)
         for target in ("respondents", "population"):
-            one_way, other = (e.interval(0.9, target) for e in (found, wanted))  # type: ignore[arg-type]
+            one_way, other = (e.interval(0.9, target) for e in (found, wanted))
             np.testing.assert_allclose(one_way, other, atol=1e-6)
         if found.counts.channel.tells_absence:
             p_values = found.detected().p_values
