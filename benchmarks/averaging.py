@@ -431,8 +431,9 @@ def picture(rows: list[Row], path: Path) -> None:
         panel(ax, title, "reports t of each person", 2500)
     axes[0].set_ylabel("guesses that are right, %")
     ax = axes[-1]
-    level(ax, 1 / 2, "without reports", linestyle=":", **grey)
-    level(ax, bound(4 * COURSE_SETTING[1], 2), "at most, by change", **grey)
+    level(ax, 1 / 2, "without reports", below=True, linestyle=":", **grey)
+    level(ax, bound(4 * COURSE_SETTING[1], 2), "at most, by change", below=True, **grey)
+    ax.text(1, 40, "lines: by value\ndashed: by change", color="#555555", fontsize=8, va="top")
     for r in rows:
         if r["attack"] == "course" and r["memory"] != "period":  # which is as by change here
             curve(ax, r, ", " + r["memory"], r["memory"] == "value")
@@ -472,14 +473,12 @@ def panel(ax: Any, title: str, what: str, most: int) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def level(ax: Any, rate: float, name: str, **style: Any) -> None:
+def level(ax: Any, rate: float, name: str, below: bool = False, **style: Any) -> None:
     """Draw a rate as a line across a panel, with its name at the right."""
     ax.axhline(100 * rate, **style)
     if rate > 0.05:
-        place = ax.get_yaxis_transform()
-        ax.text(
-            0.98, 100 * rate + 1, name, color="#555555", fontsize=8, ha="right", transform=place
-        )
+        at, place = 100 * rate + (-5 if below else 1), ax.get_yaxis_transform()
+        ax.text(0.98, at, name, color="#555555", fontsize=8, ha="right", transform=place)
 
 
 def main() -> None:

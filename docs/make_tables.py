@@ -10,7 +10,8 @@ A page says where a table goes by a comment, and the table is all up to the next
 of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's. ``floors``
 are the layers of pyproject.toml, each module with the first sentence of its docstring.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
-rows of what benchmarks/accuracy.py wrote.
+rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
+what each memory of a device promises, with and without its price.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 
 from murmurs import KRR, Subset, estimators
 from murmurs.checks import Floats, Integers
+from murmurs.device import MEMORIES
 from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
 
@@ -74,6 +76,8 @@ def table(name: str) -> str:
         return comparison()
     if name == "accuracy":
         return accuracy()
+    if name in ("memories", "promises"):
+        return memories(prices=name == "memories")
     lines = [
         "| k | " + " | ".join(f"ε = {epsilon:g}" for epsilon in EPSILONS) + " |",
         "|---:|" + "---:|" * len(EPSILONS),
@@ -100,6 +104,17 @@ def floors() -> str:
         for i, module in enumerate(layer.split(" | ")):
             lines.append(f"{'' if i else number:>2}  {module:<12}  {_sentence(module)}")
     return "\n".join(["```text", *lines, "```"])
+
+
+def memories(prices: bool) -> str:
+    """Return what each memory of a device promises, at which price, and when to take it."""
+    heads = ["`memory`", "`epsilon_forever` for each", "between", "visible beyond that"]
+    heads += ["price", "take it if"] if prices else []
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for m in MEMORIES.values():
+        cells = [f'`"{m.name}"`', m.unit, m.between, m.visible, m.price, m.use]
+        lines.append("| " + " | ".join(cells[: len(heads)]) + " |")
+    return "\n".join(lines)
 
 
 def _sentence(module: str) -> str:

@@ -441,7 +441,7 @@ def test_values_of_one_bucket_that_shared_a_response_would_be_told_from_others()
 
 
 def test_strings_of_one_filter_that_shared_a_response_would_be_told_from_others() -> None:
-    """The same of RAPPOR, whose permanent response belongs to a Bloom filter in the paper."""
+    """The same of RAPPOR, whose clients draw a permanent response for a Bloom filter."""
     mechanism = Rappor(width=3, hashes=1, cohorts=1, f=0.5, p=0.25, q=0.75)
     places = {text: tuple(mechanism.places(text, 0)) for text in map(str, range(40))}
     alike = next((a, b) for a, b in itertools.combinations(places, 2) if places[a] == places[b])
@@ -543,7 +543,7 @@ def test_a_second_round_that_a_survey_states_leaves_the_permanent_response(part:
 
 
 def test_four_hundred_surveys_with_other_second_rounds_show_one_response() -> None:
-    """Drawn anew for q, q + 2**-53, ..., they reveal the value in 57 % where 9.1 % is allowed."""
+    """Drawn anew for q, q + 2**-53, ..., they reveal the value in 59 % where 9.1 % is allowed."""
     surveys = [BasicRappor(16, f=0.9, p=0.25, q=0.75 + i * 2**-53) for i in range(400)]
     assert len({survey.busy for survey in surveys}) == 400
     assert round(averaging.bound(surveys[0].epsilon_forever, 16), 3) == 0.091
@@ -575,8 +575,8 @@ def test_a_device_says_what_it_promises(memory: str) -> None:
     text = device_of(LOSUE(k=5, epsilon=1.0, forever=2.0), memory).promise
     stated = MEMORIES[memory]
     assert text == (
-        f"Any number of reports costs epsilon 2 for each {stated.unit}, between {stated.between} "
-        f"of values. Visible beyond that: {stated.visible}."
+        f"Any number of reports costs epsilon 2 for each {stated.unit}, between {stated.between}. "
+        f"Visible beyond that: {stated.visible}."
     )
 
 

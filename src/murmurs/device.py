@@ -89,7 +89,7 @@ MEMORIES = {
         Memory(
             "value",
             unit="different value",
-            between="courses with the same pattern of equal values",
+            between="courses of values with the same pattern of equal ones",
             visible="when values change, and which reports are of one value",
             price="nothing to store; a value that comes back is recognised",
             use="values hardly ever change, or it is no secret when they do and when they return",
@@ -98,8 +98,8 @@ MEMORIES = {
         ),
         Memory(
             "change",
-            unit="segment between changes",
-            between="courses that change at the same reports",
+            unit="segment without a change",
+            between="courses of values that change at the same reports",
             visible="when values change",
             price="a state to store; a value that comes back is paid for again",
             use="values change a few times, and it is no secret when",
@@ -109,7 +109,7 @@ MEMORIES = {
         Memory(
             "period",
             unit="period",
-            between="all courses",
+            between="all courses of values",
             visible="nothing",
             price="a state to store; a change is told in the next period, and a value that stays "
             "is paid for in each",
@@ -184,7 +184,7 @@ class Device(Generic[Report]):
         memory, each = self._memory, self.mechanism.epsilon_forever
         return (
             f"Any number of reports costs epsilon {each:.4g} for each {memory.unit}, between "
-            f"{memory.between} of values. Visible beyond that: {memory.visible}."
+            f"{memory.between}. Visible beyond that: {memory.visible}."
         )
 
     def report(
