@@ -180,7 +180,7 @@ def test_nested_lists_are_not_followed_for_ever() -> None:
         ),
         (
             lambda: CountMeanSketch(9, 1.0, rows=65536, width=257),
-            "cohorts * width must be at most 2**24, not 16842752",
+            "rows * width must be at most 2**24, not 16842752",
         ),
         (
             lambda: HadamardSketch(9, 1.0, rows=65536, width=256),

@@ -52,6 +52,7 @@ class CountMeanSketch(Tabled[Row]):
     def __post_init__(self) -> None:
         self._settle()
         self._set(rows=whole(self.rows, "rows", 1, 2**16))
+        check_cells(self.rows * whole(self.width, "width", 2, 2**16), "rows * width")
         table = self.table
         self._set(width=table.width, salt=table.salt, flip=table.flip)
 
