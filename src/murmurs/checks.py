@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from typing import Any, cast
 
 import numpy as np
@@ -45,8 +46,33 @@ def real(value: object, name: str, low: float, high: float) -> float:
     except OverflowError:
         number = math.inf
     if not low <= number <= high:  # NaN fails this too
-        raise ValueError(f"{name} must be from {low:g} to {high:g}, not {number:g}")
+        raise ValueError(f"{name} must be from {_exactly(low)} to {_exactly(high)}, not {number:g}")
     return number
+
+
+def _exactly(number: float) -> str:
+    """Return a limit with as many digits as it takes to tell it from the next short number."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def shown(value: object, most: int = 40) -> str:
+    """Return a value as Python writes it, for a message: shortened, control characters escaped.
+
+    >>> shown("tea"), shown("tea" * 1000, most=7)
+    ("'tea'", "'teateat'… (3000 characters)")
+    >>> shown(10**400)
+    'a whole number of about 401 digits'
+    """
+    if isinstance(value, str | bytes):
+        unit = "characters" if isinstance(value, str) else "bytes"
+        cut = f"… ({len(value)} {unit})" if len(value) > most else ""
+        return f"{value[:most]!r}{cut}"
+    if isinstance(value, int) and value.bit_length() > 4 * most:
+        return f"a whole number of about {1 + int(value.bit_length() * math.log10(2))} digits"
+    brief = reprlib.Repr()
+    brief.maxstring = brief.maxother = brief.maxlong = most
+    text = brief.repr(value)
+    return text if len(text) <= 2 * most else f"{text[: 2 * most]}…"
 
 
 def integers(values: object, name: str) -> NDArray[np.integer[Any]]:
