@@ -97,8 +97,13 @@ def real(value: object, name: str, low: float, high: float) -> float:
     except OverflowError:
         raise ValueError(f"{name} must be from {low:g} to {high:g}, not {shown(value)}") from None
     if not low <= number <= high:  # NaN fails this too
-        raise ValueError(f"{name} must be from {low:g} to {high:g}, not {number:g}")
+        raise ValueError(f"{name} must be from {_exactly(low)} to {_exactly(high)}, not {number:g}")
     return number
+
+
+def _exactly(number: float) -> str:
+    """Return a limit with as many digits as it takes to tell it from the next short number."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def integers(

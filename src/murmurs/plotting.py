@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from murmurs.rendering import percent, shown_digits
+from murmurs.rendering import percent, printable, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,8 @@ def plot_shares(
     for place, value, end in zip(places, share, high, strict=True):
         text = percent(float(value) / 100, digits)
         axes.annotate(text, (max(end, 0), place), (6, 0), textcoords="offset points", va="center")
-    axes.set_yticks(places, [columns["answer"][j] for j in order])
+    labels = [printable(columns["answer"][j], keep="\n") for j in order]
+    axes.set_yticks(places, labels, parse_math=False)  # a dollar sign is a dollar sign
     axes.invert_yaxis()
     axes.set_xlim(min(0.0, 1.05 * float(share.min())), 1.15 * right)
     axes.set_xlabel(f"share of answers, %, with {heading}")

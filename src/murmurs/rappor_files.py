@@ -3,9 +3,10 @@
 ==============  ==============================  ==================================================
 file            header                          lines
 ==============  ==============================  ==================================================
-parameters      k,h,m,p,q,f                     one: bits, hashes, cohorts and three probabilities
+parameters      k,h,m,p,q,f in any order        one: bits, hashes, cohorts and three probabilities
 map             none                            a string, and for every hash of every cohort c the
-                                                number c * k + bit + 1
+                                                number c * k + bit + 1; or every such number once,
+                                                and empty cells at the end for those left out
 reports         cohort and irr, perhaps         a report; irr is zeros and ones, the highest bit
                 client, bloom and prr           first, and what is private is not looked at
 counts          none                            a cohort: its reports, then how often bit 0, bit 1,
@@ -23,23 +24,24 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn
+from typing import IO, NamedTuple
 
 import numpy as np
 
+from murmurs.checks import Booleans, Integers, shown
 from murmurs.comparison import Control
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.files import replacing
 from murmurs.layout import Listed, Places
 from murmurs.mechanisms.rappor import BY_MAP, Mapped, Rappor, listed
+from murmurs.reading import LONGEST_LINE, is_digits, lines, named, refuse, rows
 from murmurs.wire import Reports
+from murmurs.writing import writing
 
 PARAMETERS = ["k", "h", "m", "p", "q", "f"]
 REPORT_COLUMNS = ("client", "cohort", "bloom", "prr", "irr")
 _BLOCK = 2**12
-_REPORTS = 2**16
-_LONGEST_RECORD = 2**20
+_REPORTS, _BITS = 2**16, 2**24
 _LARGEST = 2**62
 
 
@@ -60,20 +62,23 @@ class Result(NamedTuple):
 
 def read_params(path: Path, scheme: str = BY_MAP) -> Rappor:
     """Return RAPPOR with the parameters of a file; it does not say how strings are hashed."""
-    rows = list(_rows(path))
-    if not rows or rows[0][1] != PARAMETERS:
-        _refuse(path, 1, f"the header must be {','.join(PARAMETERS)}, not {_shown(rows)!r}")
-    if len(rows) != 2:
-        _refuse(path, len(rows), f"there must be one line of parameters, not {len(rows) - 1}")
-    line, cells = rows[1]
+    found = list(rows(path))
+    header = found[0][1] if found else []
+    if sorted(header) != sorted(PARAMETERS):
+        wanted, given = ",".join(PARAMETERS), shown(",".join(header))
+        refuse(path, 1, f"the header must be {wanted}, in any order, not {given}")
+    if len(found) != 2:
+        refuse(path, len(found), f"there must be one line of parameters, not {len(found) - 1}")
+    line, cells = found[1]
     if len(cells) != len(PARAMETERS):
-        _refuse(path, line, f"there must be {len(PARAMETERS)} values, not {len(cells)}")
-    k, h, m = (_whole(path, line, n, x) for n, x in zip("khm", cells[:3], strict=True))
-    p, q, f = (_real(path, line, n, x) for n, x in zip("pqf", cells[3:], strict=True))
+        refuse(path, line, f"there must be {len(PARAMETERS)} values, not {len(cells)}")
+    values = dict(zip(header, cells, strict=True))
+    k, h, m = (_whole(path, line, name, values[name]) for name in "khm")
+    p, q, f = (_real(path, line, name, values[name]) for name in "pqf")
     try:
         return Rappor(width=k, hashes=h, cohorts=m, f=f, p=p, q=q, scheme=scheme)
     except ValueError as error:
-        _refuse(path, line, str(error))
+        refuse(path, line, str(error))
 
 
 def write_params(path: Path, rappor: Rappor) -> None:
@@ -86,15 +91,20 @@ def write_params(path: Path, rappor: Rappor) -> None:
 
 
 def read_map(path: Path, rappor: Rappor) -> Mapped:
-    """Return RAPPOR over the strings of a map, whatever hash made it."""
+    """Return RAPPOR over the strings of a map, whatever hash made it.
+
+    A line has an entry for each hash of each cohort. Where two hashes of a cohort fall on one bit,
+    it has that entry twice, or once and an empty cell at its end, as in maps that R wrote. So it is
+    the entry's number that says its cohort, not its place in the line.
+    """
     labels: dict[str, int] = {}
     parts: list[Places] = []
     block: list[tuple[int, bytes]] = []
-    for line, label, rest in _map_lines(path):
+    for line, label, rest in _map_lines(path, rappor):
         if not label:
-            _refuse(path, line, "the string is empty: give it a name that no other string has")
+            refuse(path, line, "the string is empty: give it a name that no other string has")
         if label in labels:
-            _refuse(path, line, f"the string {label!r} is in line {labels[label]} already")
+            refuse(path, line, f"the string {shown(label)} is in line {labels[label]} already")
         labels[label] = line
         block.append((line, rest))
         if len(block) == _BLOCK:
@@ -103,73 +113,127 @@ def read_map(path: Path, rappor: Rappor) -> Mapped:
     if block:
         parts.append(_map_places(path, block, rappor))
     if not parts:
-        _refuse(path, 1, "there is no string in the map")
+        refuse(path, 1, "there is no string in the map")
     places = np.concatenate(parts, axis=1)
     layout = Listed(places, rappor.cohorts, rappor.width, rappor.hashes)
     return Mapped(rappor, tuple(labels), map=layout)
 
 
-def _map_lines(path: Path) -> Iterator[tuple[int, str, bytes]]:
+def _map_lines(path: Path, rappor: Rappor) -> Iterator[tuple[int, str, bytes]]:
     """Return line, string and entries, which most lines have apart without reading them as CSV."""
-    lines = _lines(path)
-    for line, text in lines:
+    longest = LONGEST_LINE + 16 * rappor.cohorts * rappor.hashes
+    more = lines(path, longest)
+    for line, text in more:
+        label, _, rest = text.rstrip("\r\n").partition(",")
         if '"' in text:
-            label, *entries = _quoted(path, line, text, lines)
-            yield line, label, ",".join(entries).encode()
-        else:
-            label, _, rest = text.rstrip("\r\n").partition(",")
-            yield line, label, rest.encode()
+            label, end, rest = text[1:].rstrip("\r\n").partition('",')
+            if text[0] != '"' or not end or '"' in label + rest:  # more than a string in quotes
+                label, *entries = _quoted(path, line, text, more, longest)
+                rest = ",".join(entries)
+        yield line, label, rest.encode()
 
 
-def _quoted(path: Path, line: int, text: str, more: Iterator[tuple[int, str]]) -> list[str]:
+def _quoted(
+    path: Path, line: int, text: str, more: Iterator[tuple[int, str]], longest: int
+) -> list[str]:
     """Return the cells of a record with a quoted string, which may go on in the next lines."""
     while text.count('"') % 2:
         following = next(more, None)
-        if following is None or len(text) > _LONGEST_RECORD:
-            _refuse(path, line, "a quotation mark is opened and not closed")
+        if following is None or len(text) > longest:
+            refuse(path, line, "a quotation mark is opened and not closed")
         text += following[1]
     try:
         records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
-        _refuse(path, line, f"this is not CSV: {error}")
+        refuse(path, line, f"this is not CSV: {error}")
     if len(records) != 1:
-        _refuse(path, line, "a quotation mark stands in a string that is not quoted")
+        refuse(path, line, "a quotation mark stands in a string that is not quoted")
     return records[0]
 
 
 def _map_places(path: Path, block: list[tuple[int, bytes]], rappor: Rappor) -> Places:
     """Return the places of some lines, one row for each hash of each cohort."""
-    entries = rappor.cohorts * rappor.hashes
+    entries = _map_entries(path, block, rappor)
+    hashes, width = rappor.hashes, rappor.width
+    first = np.repeat(np.arange(rappor.cohorts) * width, hashes) + 1
+    bits = entries - first
+    if ((bits < 0) | (bits >= width)).any():  # not every entry stands in the place of its hash
+        bits = _by_cohort(path, block, entries, rappor)
+    return listed(bits.T, rappor.cohorts, width, hashes).places
+
+
+def _map_entries(path: Path, block: list[tuple[int, bytes]], rappor: Rappor) -> Integers:
+    """Return the numbers of some lines, one row a line; 0 is an empty cell at its end."""
+    count, most = rappor.cohorts * rappor.hashes, rappor.cohorts * rappor.width
+    full: list[bytes] = []
     for line, rest in block:
-        count = rest.count(b",") + 1 if rest else 0
-        if count != entries:
-            _refuse(
+        cells = rest.count(b",") + 1 if rest else 0
+        if cells != count:
+            refuse(
                 path,
                 line,
-                f"there are {count} entries, but {rappor.cohorts} cohorts with {rappor.hashes} "
-                f"hashes have {entries}",
+                f"there are {cells} entries, but {rappor.cohorts} cohorts with {rappor.hashes} "
+                f"hashes have {count}",
             )
         if rest.translate(None, b"0123456789,"):
-            bad = next(x for x in rest.decode().split(",") if not _is_digits(x))
-            _refuse(path, line, f"entry {bad!r} is not a whole number")
-    joined = b",".join(rest for _, rest in block)
-    if b",," in joined or joined[:1] == b"," or joined[-1:] == b",":
-        line = next(n for n, rest in block if b",," in b"," + rest + b",")
-        _refuse(path, line, "an entry is empty")
-    table = np.fromstring(joined, np.int64, sep=",").reshape(-1, entries)
-    first = np.repeat(np.arange(rappor.cohorts) * rappor.width, rappor.hashes)
-    bits = table - 1 - first
-    wrong = np.argwhere((bits < 0) | (bits >= rappor.width))
-    if len(wrong):
-        row, column = (int(x) for x in wrong[0])
-        low = int(first[column]) + 1
-        _refuse(
+            bad = next(x for x in rest.decode().split(",") if x and not is_digits(x))
+            refuse(path, line, f"entry {shown(bad)} is not a whole number")
+        there = rest.rstrip(b",")
+        if not there or there[:1] == b"," or b",," in there:
+            refuse(path, line, "an entry is empty, and not at the end of the line")
+        full.append(there + b",0" * (len(rest) - len(there)))
+    table = np.fromstring(b",".join(full), np.int64, sep=",").reshape(-1, count)
+    empty = table == 0
+    wrong = np.argwhere((table < 0) | (table > most) | (empty & ~_at_end(block, count)))
+    for row, column in wrong[:1].tolist():
+        number = block[row][1].split(b",")[column].decode()
+        refuse(
             path,
             block[row][0],
-            f"entry {column + 1} is {table[row, column]}: in cohort {column // rappor.hashes} of "
-            f"{rappor.width} bits it must be from {low} to {low + rappor.width - 1}",
+            f"entry {column + 1} is {shown(number)}: with {rappor.cohorts} cohorts of "
+            f"{rappor.width} bits it must be from 1 to {most}",
         )
-    return listed(bits.T, rappor.cohorts, rappor.width, rappor.hashes).places
+    return table
+
+
+def _at_end(block: list[tuple[int, bytes]], count: int) -> Booleans:
+    """Return which cells of some lines are empty ones at their end."""
+    left = np.array([len(rest) - len(rest.rstrip(b",")) for _, rest in block])
+    return np.arange(count)[::-1] < left[:, None]
+
+
+def _by_cohort(
+    path: Path, block: list[tuple[int, bytes]], entries: Integers, rappor: Rappor
+) -> Integers:
+    """Return bits in the places of their cohorts; ``width`` stands where a cohort has fewer."""
+    m, h, width = rappor.cohorts, rappor.hashes, rappor.width
+    padded = (entries == 0).any(axis=1)
+    numbers = np.sort(np.where(entries == 0, m * width, entries - 1), axis=1)
+    cohorts, index = numbers // width, np.arange(m * h)
+    starts = np.ones(numbers.shape, bool)
+    starts[:, 1:] = cohorts[:, 1:] != cohorts[:, :-1]
+    rank = index - np.maximum.accumulate(np.where(starts, index, 0), axis=1)
+    twice = padded[:, None] & (rank > 0) & (numbers < m * width)
+    twice[:, 1:] &= numbers[:, 1:] == numbers[:, :-1]
+    for row, column in np.argwhere((rank >= h) & (cohorts < m))[:1].tolist():
+        refuse(
+            path,
+            block[row][0],
+            f"more than {h} entries, {numbers[row, column] + 1} among them, are in cohort "
+            f"{cohorts[row, column]} of {width} bits, but there are {h} hashes",
+        )
+    for row, column in np.argwhere(twice)[:1].tolist():
+        refuse(
+            path,
+            block[row][0],
+            f"entry {numbers[row, column] + 1} is there twice, and cells at the end are empty",
+        )
+    bits = np.full((len(block), m * h + 1), width)
+    slots = np.where(cohorts < m, cohorts * h + rank, m * h)
+    np.put_along_axis(bits, slots, numbers % width, axis=1)
+    for row, cohort in np.argwhere(bits[:, :-1:h] == width)[:1].tolist():
+        refuse(path, block[row][0], f"there is no entry in cohort {cohort} of {width} bits")
+    return bits[:, :-1]
 
 
 def map_rows(rappor: Rappor, candidates: Sequence[str]) -> Iterator[list[str]]:
@@ -190,16 +254,16 @@ def write_map(path: Path, rappor: Rappor, candidates: Sequence[str]) -> None:
 def read_candidates(path: Path, rappor: Rappor) -> list[str]:
     """Return the strings of a file, one a line, each once, as RAPPOR's scheme takes them."""
     seen: dict[str, int] = {}
-    for line, text in _lines(path):
+    for line, text in lines(path):
         try:
             label = rappor.check(text.rstrip("\r\n"))
         except ValueError as error:
-            _refuse(path, line, str(error))
+            refuse(path, line, str(error))
         if label in seen:
-            _refuse(path, line, f"the string {label!r} is in line {seen[label]} already")
+            refuse(path, line, f"the string {shown(label)} is in line {seen[label]} already")
         seen[label] = line
     if not seen:
-        _refuse(path, 1, "there is no string in the file")
+        refuse(path, 1, "there is no string in the file")
     return list(seen)
 
 
@@ -208,47 +272,48 @@ def read_candidates(path: Path, rappor: Rappor) -> list[str]:
 
 def read_reports(path: Path, rappor: Rappor) -> Iterator[Reports]:
     """Return the reports of a file, part by part."""
-    rows = _rows(path)
-    _, header = next(rows, (1, []))
+    found = rows(path)
+    _, header = next(found, (1, []))
     unknown = [name for name in header if name not in REPORT_COLUMNS]
     if unknown or len(set(header)) != len(header) or not {"cohort", "irr"} <= set(header):
-        _refuse(
+        refuse(
             path,
             1,
             f"the header must have cohort and irr, and else only client, bloom and prr, "
-            f"not {','.join(header)!r}",
+            f"not {shown(','.join(header))}",
         )
+    most = max(1, min(_REPORTS, _BITS // rappor.width))
     cohort, irr, columns = header.index("cohort"), header.index("irr"), len(header)
-    lines: list[int] = []
+    numbers: list[int] = []
     cohorts: list[str] = []
     bits: list[str] = []
-    for line, cells in rows:
+    for line, cells in found:
         if len(cells) != columns:
-            _refuse(path, line, f"there are {len(cells)} values under {columns} columns")
-        lines.append(line)
+            refuse(path, line, f"there are {len(cells)} values under {columns} columns")
+        numbers.append(line)
         cohorts.append(cells[cohort])
         bits.append(cells[irr])
-        if len(lines) == _REPORTS:
-            yield _reports(path, rappor, lines, cohorts, bits)
-            lines, cohorts, bits = [], [], []
-    yield _reports(path, rappor, lines, cohorts, bits)
+        if len(numbers) == most:
+            yield _reports(path, rappor, numbers, cohorts, bits)
+            numbers, cohorts, bits = [], [], []
+    yield _reports(path, rappor, numbers, cohorts, bits)
 
 
 def _reports(
-    path: Path, rappor: Rappor, lines: list[int], cohorts: list[str], bits: list[str]
+    path: Path, rappor: Rappor, numbers: list[int], cohorts: list[str], bits: list[str]
 ) -> Reports:
-    width, out = rappor.width, rappor.shape.empty(len(lines))
+    width, out = rappor.width, rappor.shape.empty(len(numbers))
     known = {str(cohort): cohort for cohort in range(rappor.cohorts)}
-    for line, text, irr in zip(lines, cohorts, bits, strict=True):
+    for line, text, irr in zip(numbers, cohorts, bits, strict=True):
         if text not in known:
             most = rappor.cohorts - 1
-            _refuse(path, line, f"cohort {text!r} is not a whole number from 0 to {most}")
+            refuse(path, line, f"cohort {shown(text)} is not a whole number from 0 to {most}")
         if len(irr) != width:
-            _refuse(path, line, f"irr {irr!r} has {len(irr)} bits, but reports have {width}")
+            refuse(path, line, f"irr {shown(irr)} has {len(irr)} bits, but reports have {width}")
     joined = "".join(bits)
     if joined.strip("01"):
-        line, irr = next((n, x) for n, x in zip(lines, bits, strict=True) if x.strip("01"))
-        _refuse(path, line, f"irr {irr!r} is not made of zeros and ones")
+        line, irr = next((n, x) for n, x in zip(numbers, bits, strict=True) if x.strip("01"))
+        refuse(path, line, f"irr {shown(irr)} is not made of zeros and ones")
     flags = np.frombuffer(joined.encode("latin-1", "replace"), np.uint8).reshape(-1, width)
     out["row"] = [known[text] for text in cohorts]
     out["bits"] = np.packbits(flags[:, ::-1] & 1, axis=1, bitorder="little")
@@ -258,7 +323,7 @@ def _reports(
 def write_reports(path: Path, rappor: Rappor, parts: Iterable[Reports]) -> int:
     """Write reports with the columns cohort and irr; return how many."""
     n = 0
-    with replacing(path) as file:
+    with writing(path) as file:
         file.write(b"cohort,irr\n")
         for part in parts:
             reports = rappor.shape.check(part)
@@ -266,8 +331,8 @@ def write_reports(path: Path, rappor: Rappor, parts: Iterable[Reports]) -> int:
                 :, ::-1
             ]
             texts = (flags + ord("0")).astype(np.uint8)
-            rows = zip(reports["row"].tolist(), texts, strict=True)
-            file.writelines(b"%d,%s\n" % (cohort, text.tobytes()) for cohort, text in rows)
+            pairs = zip(reports["row"].tolist(), texts, strict=True)
+            file.writelines(b"%d,%s\n" % (cohort, text.tobytes()) for cohort, text in pairs)
             n += len(reports)
     return n
 
@@ -278,13 +343,14 @@ def write_reports(path: Path, rappor: Rappor, parts: Iterable[Reports]) -> int:
 def read_counts(path: Path, rappor: Rappor) -> Counts:
     """Return the counts of a file, checked against the parameters."""
     m, k = rappor.cohorts, rappor.width
+    longest = LONGEST_LINE + 24 * k
     cells = np.zeros((m, 1 + k), np.int64)
     done = line = 0
-    for line, row in _rows(path):
+    for line, row in rows(path, longest):
         if done == m:
-            _refuse(path, line, f"there are more lines than {m} cohorts")
+            refuse(path, line, f"there are more lines than {m} cohorts")
         if len(row) != 1 + k:
-            _refuse(
+            refuse(
                 path,
                 line,
                 f"there are {len(row)} numbers, but a cohort has {1 + k}: its reports and {k} bits",
@@ -292,7 +358,7 @@ def read_counts(path: Path, rappor: Rappor) -> Counts:
         numbers = [_whole(path, line, f"number {j + 1}", text) for j, text in enumerate(row)]
         above = next((bit for bit, ones in enumerate(numbers[1:]) if ones > numbers[0]), None)
         if above is not None:
-            _refuse(
+            refuse(
                 path,
                 line,
                 f"bit {above} is set {numbers[1 + above]} times in {numbers[0]} reports",
@@ -300,9 +366,9 @@ def read_counts(path: Path, rappor: Rappor) -> Counts:
         cells[done] = numbers
         done += 1
     if done != m:
-        _refuse(path, max(line, 1), f"there are {done} lines, but {m} cohorts")
+        refuse(path, max(line, 1), f"there are {done} lines, but {m} cohorts")
     if int(cells[:, 0].sum(dtype=object)) > _LARGEST:
-        raise ValueError(f"{path}: there are more than 2**62 reports")
+        raise ValueError(f"{named(path)}: there are more than 2**62 reports")
     return Counts(rappor, int(cells[:, 0].sum()), cells)
 
 
@@ -341,23 +407,23 @@ def results(
 def write_results(path: Path, lines: Iterable[Result], level: float = 0.95) -> None:
     """Write results; numbers of reports are rounded to whole ones, as google/rappor has them."""
     header = [*Result._fields[:5], f"prop_low_{100 * level:g}", f"prop_high_{100 * level:g}"]
-    rows = ([x.string, round(x.estimate), round(x.std_error), *map(repr, x[3:])] for x in lines)
-    _write(path, [header, *rows])
+    values = ([x.string, round(x.estimate), round(x.std_error), *map(repr, x[3:])] for x in lines)
+    _write(path, [header, *values])
 
 
 def read_results(path: Path) -> list[Result]:
     """Return the lines of a file of results, of murmurs or of google/rappor."""
-    rows = _rows(path)
-    _, header = next(rows, (1, []))
+    found = rows(path)
+    _, header = next(found, (1, []))
     fields = list(Result._fields)
     named = [name.rpartition("_")[0] if name[:5] == "prop_" else name for name in header[5:]]
     if header[:5] != fields[:5] or named != fields[5:]:
         wanted = ",".join([*fields[:5], "prop_low_95", "prop_high_95"])
-        _refuse(path, 1, f"the header must be {wanted}, not {','.join(header)!r}")
+        refuse(path, 1, f"the header must be {wanted}, not {shown(','.join(header))}")
     out = []
-    for line, cells in rows:
+    for line, cells in found:
         if len(cells) != len(fields):
-            _refuse(path, line, f"there are {len(cells)} values under {len(fields)} columns")
+            refuse(path, line, f"there are {len(cells)} values under {len(fields)} columns")
         numbers = [_real(path, line, n, x) for n, x in zip(fields[1:], cells[1:], strict=True)]
         out.append(Result(cells[0], *numbers))
     return out
@@ -366,49 +432,32 @@ def read_results(path: Path) -> list[Result]:
 # What all of them share
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Return the lines of a file with their numbers; each must be UTF-8."""
-    with path.open("rb") as file:
-        for line, data in enumerate(file, 1):
-            try:
-                yield line, data.decode()
-            except UnicodeDecodeError as error:
-                bad = data[error.start]
-                _refuse(path, line, f"byte {error.start + 1} is {bad:#04x}, which is not UTF-8")
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Return the rows of a CSV file with the lines on which they begin; empty ones are left out."""
-    reader = csv.reader((text for _, text in _lines(path)), strict=True)
-    line = 1
-    try:
-        for row in reader:
-            if row:
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        _refuse(path, line, f"this is not CSV: {error}")
-
-
-def _write(path: Path, rows: Iterable[Iterable[object]]) -> None:
-    with replacing(path) as file:
+def _write(path: Path, records: Iterable[Iterable[object]]) -> None:
+    with writing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-        write_rows(text, rows)
-        text.detach()
+        try:
+            write_rows(text, records)
+        finally:
+            text.detach()
 
 
-def write_rows(file: IO[str], rows: Iterable[Iterable[object]]) -> None:
+def write_rows(file: IO[str], records: Iterable[Iterable[object]]) -> None:
     """Write rows as CSV."""
-    csv.writer(file, lineterminator="\n").writerows(rows)
+    csv.writer(file, lineterminator="\n").writerows(records)
 
 
-def _is_digits(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+def csv_text(records: Iterable[Iterable[object]]) -> str:
+    """Return rows as the text of a CSV file."""
+    out = io.StringIO()
+    write_rows(out, records)
+    return out.getvalue()
 
 
 def _whole(path: Path, line: int, name: str, text: str) -> int:
-    if not _is_digits(text) or len(text) > 19 or int(text) > _LARGEST:
-        _refuse(path, line, f"{name} must be a whole number, not {text!r}")
+    if not is_digits(text):
+        refuse(path, line, f"{name} must be a whole number, not {shown(text)}")
+    if len(text) > 19 or int(text) > _LARGEST:
+        refuse(path, line, f"{name} must be at most 2**62, not {shown(text)}")
     return int(text)
 
 
@@ -416,12 +465,4 @@ def _real(path: Path, line: int, name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        _refuse(path, line, f"{name} must be a number, not {text!r}")
-
-
-def _shown(rows: list[tuple[int, list[str]]]) -> str:
-    return ",".join(rows[0][1]) if rows else ""
-
-
-def _refuse(path: Path, line: int, what: str) -> NoReturn:
-    raise ValueError(f"{path}, line {line}: {what}")
+        refuse(path, line, f"{name} must be a number, not {shown(text)}")

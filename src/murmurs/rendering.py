@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +12,25 @@ from typing import Any
 from murmurs.checks import Floats
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls (C0, DEL, C1), ends of lines, changes of the direction of writing, half surrogates."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text with control characters written out, except those to keep.
+
+    Labels and file names come from outside. Printed as they are, escape codes could rewrite what
+    stands on a terminal, and characters that change the direction of writing could make it read
+    otherwise. Halves of surrogate pairs could not be printed at all.
+
+    >>> print(printable("tea\x1b[2J\u202eaet"))
+    tea\x1b[2J\u202eaet
+    """
+    return UNPRINTABLE.sub(lambda found: _written_out(found[0], keep), text)
+
+
+def _written_out(character: str, keep: str) -> str:
+    return character if character in keep else ascii(character)[1:-1]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
@@ -22,6 +42,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
     tea       40 %
     nothing    5 %
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     columns = list(zip(header, *rows, strict=True))
     widths = [max(width(cell) for cell in column) for column in columns]
     lines = [header, ["─" * w for w in widths], *rows]
@@ -108,14 +129,15 @@ def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: i
             f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
         ]
         numbers = "".join(f'<td style="text-align:right">{cell}</td>' for cell in cells)
-        answer = html.escape(str(columns["answer"][j]))
+        answer = html.escape(printable(str(columns["answer"][j]), keep="\n"))
         left = f'<td style="text-align:left">{answer}</td>'
         lines.append(f'<tr>{left}{numbers}<td style="text-align:left">{drawing}</td></tr>')
     if len(order) > limit:
         lines.append(f'<tr><td colspan="4">… and {len(order) - limit} more</td></tr>')
     head = "".join(f"<th>{x}</th>" for x in ("answer", "estimate", heading, ""))
+    title = html.escape(printable(caption, keep="\n"))
     return (
-        f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
 

@@ -1,0 +1,155 @@
+"""Text from outside: UTF-8 with or without a byte order mark, as lines, CSV or JSON.
+
+Files are read in bounded memory, and what does not fit is refused with file, line and rule. No
+message repeats a line: it may hold somebody's answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+from murmurs.checks import shown
+from murmurs.writing import STANDARD
+
+LONGEST_LINE = 2**20
+"""Bytes of a line, at most, where nothing else is said."""
+
+LONGEST_DOCUMENT = 2**30
+"""Bytes of a survey or of a file of counts, at most."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes; "-" is standard input."""
+    if path == STANDARD:
+        if sys.stdin is None:
+            raise OSError("cannot read standard input: it is closed")
+        yield sys.stdin.buffer
+        return
+    with path.open("rb") as file:
+        yield file
+
+
+def named(path: Path) -> str:
+    """Return how a file is called in a message."""
+    return "standard input" if path == STANDARD else str(path)
+
+
+def refuse(path: Path, line: int, what: str) -> NoReturn:
+    """Raise the error for one line of a file."""
+    raise ValueError(f"{named(path)}, line {line}: {what}")
+
+
+def contents(path: Path, longest: int = LONGEST_DOCUMENT) -> bytes:
+    """Return all bytes of a file, without a byte order mark; a longer one is refused."""
+    with opened(path) as file:
+        data = file.read(longest + 1)
+    if len(data) > longest:
+        raise ValueError(f"{named(path)} is longer than {longest} bytes, which is the most")
+    return data.removeprefix(_MARK)
+
+
+def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file with their numbers, from 1; they keep their line ends."""
+    with opened(path) as file:
+        number = 0
+        while data := file.readline(longest + 1):
+            number += 1
+            if len(data) > longest and not data.endswith(b"\n"):
+                refuse(path, number, f"it is longer than {longest} bytes, which is the most")
+            try:
+                yield number, (data.removeprefix(_MARK) if number == 1 else data).decode()
+            except UnicodeDecodeError as error:
+                refuse(path, number, f"it is not UTF-8 ({error.reason} at byte {error.start + 1})")
+
+
+def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
+    """Return the rows of a CSV file with the lines on which they begin; empty ones are left out."""
+    reader = csv.reader((text for _, text in lines(path, longest)), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        refuse(path, line, f"this is not CSV: {error}")
+
+
+def is_digits(text: str) -> bool:
+    """Whether a text is a whole number in the digits 0 to 9, without a sign."""
+    return text.isascii() and text.isdigit()
+
+
+def document(data: bytes) -> Any:
+    """Return the value that JSON stands for; what other readers take in another way is refused.
+
+    So are a key that an object has twice, numbers that are no numbers, and nesting without end.
+
+    >>> document(b'{"n": 1, "n": 2}')
+    Traceback (most recent call last):
+    ValueError: this is not JSON as it should be: the key 'n' is there twice
+    """
+    try:
+        return json.loads(
+            data.decode(),
+            object_pairs_hook=_once,
+            parse_float=_finite,
+            parse_constant=_finite,
+        )
+    except RecursionError:
+        raise ValueError("this is not JSON as it should be: it is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"this is not JSON: it is not UTF-8 ({error.reason} at byte {error.start + 1})"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON: {error}") from None
+    except _UnfitError as error:
+        raise ValueError(f"this is not JSON as it should be: {error}") from None
+    except ValueError:  # Python reads whole numbers of up to 4,300 digits
+        raise ValueError(
+            "this is not JSON as it should be: a number has thousands of digits"
+        ) from None
+
+
+class _UnfitError(ValueError):
+    pass
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _UnfitError(f"the key {shown(key)} is there twice")
+        found[key] = value
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _UnfitError(f"{text[:40]} is not a number that can be computed with")
+    return number
+
+
+def fields(found: object, wanted: tuple[str, ...], what: str) -> dict[str, Any]:
+    """Return an object if it has these fields and no others, else say which one is wrong."""
+    if not isinstance(found, dict):
+        raise ValueError(f"{what} is an object of JSON, not {shown(found)}")
+    for name in wanted:
+        if name not in found:
+            raise ValueError(f"{what} has no field {name!r}")
+    for name in found:
+        if name not in wanted:
+            raise ValueError(f"{what} has a field {shown(name)} that is not known")
+    return found
