@@ -246,7 +246,7 @@ def test_an_estimate_of_exact_counts_has_converged(name: str) -> None:
     assert found
     late = {f"{e.counts.mechanism}": (e.gap, e.iterations) for e in found if not e.converged}
     assert late == {}
-    remarks = {note for e in found for note in e.notes}
+    remarks = {note for e in found for note in e.notes if not note.startswith("taken as one")}
     assert all(note.startswith("(other) holds") for note in remarks) or not remarks
     assert not remarks or name == "selection"
 
@@ -373,7 +373,7 @@ def test_the_population_is_less_sure(name: str) -> None:
 def test_a_level_or_target_that_is_none_is_refused(name: str) -> None:
     estimate = informed(name)[0]
     for level in (0.0, 0.49, 1.0, 1.5, -0.95, math.nan, 95):
-        with pytest.raises(ValueError, match=r"level must be from 0\.5 to 1, not"):
+        with pytest.raises(ValueError, match=r"level must be from 0\.5 to 0\.999999999, not"):
             estimate.interval(level)
     for wrong in ("0.95", True, None):
         with pytest.raises(TypeError, match="level must be a number, not"):
