@@ -588,6 +588,8 @@ def test_pooling_says_whose_counts_they_are(people: Any) -> None:
 def test_what_cannot_be_pooled_is_refused(people: Any) -> None:
     with pytest.raises(ValueError, match="there are no counts to pool"):
         mm.pool([], people=people)
+    with pytest.raises(TypeError, match=r"counts are pooled, not bytes: see mechanism\.count"):
+        mm.pool([week(1), b"\x01"], people=people)  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"cannot add counts of LOSUE\(k=3, epsilon=0.5"):
         mm.pool([week(1), mm.LOSUE(3, 0.5, 2.0).count([b"\x00"])], people=people)
 

@@ -177,6 +177,9 @@ def pool(counts: Iterable[Counts], *, people: Literal["other", "same"]) -> Count
     parts = list(counts)
     if not parts:
         raise ValueError("there are no counts to pool")
+    for part in parts:
+        if not isinstance(part, Counts):
+            raise TypeError(f"counts are pooled, not {type(part).__name__}: see mechanism.count")
     first = parts[0]
     if people == "other":
         for part in parts:
