@@ -82,7 +82,7 @@ def test_an_open_question_is_published(desk: Path) -> None:
     ("content", "words"),
     [
         (b"tea\n\nmate\ntea\n", "2 of 4 candidates cannot be taken: line 2: it is empty; line 4: "),
-        (b"tea\nma\xffte\n", "line 2: it is not UTF-8 (invalid start byte at byte 2)"),
+        (b"tea\nma\xffte\n", "line 2: it is not UTF-8 (invalid start byte at byte 3)"),
         ("Z\u00fcrich\nZu\u0308rich\n".encode(), "is the same as line 1"),
         (b"", "has no candidates: it should have one a line"),
         (b"tea\n(other)\n", "line 2: '(other)' stands for all strings that are not listed"),

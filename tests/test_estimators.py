@@ -752,3 +752,8 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
     wide = mm.HadamardSketch(k=200, epsilon=1.0, rows=2, width=64)  # too small a table to solve
     people = np.full(200, 10**6)
     assert mm.estimate(wide.simulate(people, rng)).method == "shrinkage"
+
+
+def test_shares_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="the noise of these counts is so large that shares are"):
+        project(np.array([0.5, np.nan]))

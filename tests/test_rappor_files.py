@@ -257,7 +257,7 @@ def test_candidates_are_read_one_a_line(tmp_path: Path) -> None:
         ("", 1, "there is no string in the file"),
         ("apple\n\nbanana\n", 2, "not empty"),
         ("apple\nbanana\napple\n", 3, "the string 'apple' is in line 1 already"),
-        (b"apple\n\xc3\n", 2, "it is not UTF-8 (invalid continuation byte at byte 1)"),
+        (b"apple\n\xc3\n", 2, "it is not UTF-8 (unexpected end of data at byte 1)"),
     ],
 )
 def test_candidates_that_are_wrong_are_refused(
@@ -546,7 +546,13 @@ def test_a_map_whose_lines_are_padded_is_read_by_the_numbers_of_its_entries(
 def test_both_forms_of_a_map_have_one_law(tmp_path: Path) -> None:
     """Hundreds of strings with 4 hashes on 8 bits, so that nearly every cohort has a bit twice."""
     rappor = Rappor(width=8, hashes=4, cohorts=6, f=0.5, p=0.5, q=0.75, scheme="google")
-    texts = [f"string {j}" for j in range(300)] + ['quo"ted', "two\nlines", "a,b", '",']
+    texts = [f"string {j}" for j in range(300)] + [
+        'quo"ted',
+        "two\nlines",
+        "two\r\nlines",
+        "a,b",
+        '",',
+    ]
     full, padded = tmp_path / "full.csv", tmp_path / "padded.csv"
     write_map(full, rappor, texts)
     with padded.open("w", newline="", encoding="utf-8") as file:

@@ -23,10 +23,19 @@ def written(folder: Path, data: bytes) -> Path:
 # Lines and rows
 
 
-def test_lines_come_with_their_numbers_and_ends(tmp_path: Path) -> None:
-    path = written(tmp_path, "\ufeffone\r\n\n\ufefftwo\x85three\u2028".encode())
-    assert list(lines(path)) == [(1, "one\r\n"), (2, "\n"), (3, "\ufefftwo\x85three\u2028")]
+def test_lines_come_with_their_numbers_and_without_their_ends(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeffone\r\n\n\ufefftwo\x85th\rree\u2028\r".encode())
+    assert list(lines(path)) == [(1, "one"), (2, ""), (3, "\ufefftwo\x85th\rree\u2028")]
     assert list(lines(written(tmp_path, b""))) == []
+    assert list(lines(written(tmp_path, b"\n"))) == [(1, "")]
+    assert list(lines(written(tmp_path, b"\n\n"))) == [(1, ""), (2, "")]
+
+
+def test_a_long_file_has_the_lines_of_all_its_blocks(tmp_path: Path) -> None:
+    texts = [f"{j}é" * (j % 50) for j in range(30_000)]
+    for end in ("\n", "\r\n"):
+        path = written(tmp_path, end.join(texts).encode())
+        assert list(lines(path)) == list(enumerate(texts, 1))
 
 
 def test_a_line_that_is_not_utf_8_is_told_without_what_stands_in_it(tmp_path: Path) -> None:
@@ -37,7 +46,7 @@ def test_a_line_that_is_not_utf_8_is_told_without_what_stands_in_it(tmp_path: Pa
 
 
 def test_a_line_may_be_as_long_as_is_said_and_no_longer(tmp_path: Path) -> None:
-    assert list(lines(written(tmp_path, b"12345\n12345"), 5)) == [(1, "12345\n"), (2, "12345")]
+    assert list(lines(written(tmp_path, b"12345\n12345"), 5)) == [(1, "12345"), (2, "12345")]
     with pytest.raises(ValueError, match="line 2: it is longer than 5 bytes, which is the most"):
         list(lines(written(tmp_path, b"1\n123456"), 5))
 
@@ -62,8 +71,8 @@ def test_a_line_without_end_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_rows_come_with_the_lines_on_which_they_begin(tmp_path: Path) -> None:
-    path = written(tmp_path, b'\xef\xbb\xbfa,b\n"two\nlines",c\n\nd\n')
-    assert list(rows(path)) == [(1, ["a", "b"]), (2, ["two\nlines", "c"]), (5, ["d"])]
+    path = written(tmp_path, b'\xef\xbb\xbfa,b\r\n"two\r\nlines",c\n\nd\n')
+    assert list(rows(path)) == [(1, ["a", "b"]), (2, ["two\r\nlines", "c"]), (5, ["d"])]
     with pytest.raises(ValueError, match="line 2: this is not CSV"):
         list(rows(written(tmp_path, b'a\n"b\n')))
 

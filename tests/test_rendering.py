@@ -477,8 +477,8 @@ def test_the_picture_has_the_intervals_of_the_table(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ("--level 1", "level must be from 0.5 to 0.999999999, not 1"),
-        ("--level 95 --plot a.png", "level must be from 0.5 to 0.999999999, not 95"),
+        ("--level 1", "1.0 is not in the range 0.5<=x<=0.999999999"),
+        ("--level 95 --plot a.png", "95.0 is not in the range 0.5<=x<=0.999999999"),
         ("--target sample", "'sample' is not one of 'respondents', 'population'"),
         ("--method best", "'best' is not one of"),
         ("--plot a.xyz", "xyz"),

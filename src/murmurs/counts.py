@@ -158,7 +158,11 @@ class Counts:
         return document | ({"times": self.times} if self.times > 1 else {})
 
 
-def pool(counts: Iterable[Counts], *, people: Literal["other", "same"]) -> Counts:
+People = Literal["other", "same"]
+"""Whether several counts are of other people each, or of the same people again."""
+
+
+def pool(counts: Iterable[Counts], *, people: People) -> Counts:
     r"""Return several counts of a mechanism as one, of other people or of the same ones again.
 
     ``"other"``: nobody is in two of them; each person reported equally often. It is `+`, for

@@ -155,6 +155,14 @@ class Reporting(ABC, Generic[Report]):
             n, cells = n + counts.n, cells + counts.cells
         return Counts(self, n, cells)
 
+    def count_checked(self, parts: Iterable[Reports]) -> Counts:
+        """Add up arrays of reports that the shape has checked, as those that come from files."""
+        n, cells = 0, np.zeros(self.channel.cells, np.int64)
+        for part in parts:
+            n += len(part)
+            cells += self._tally(part)
+        return Counts(self, n, cells)
+
     def _count_array(self, reports: Reports) -> Counts:
         checked = self.shape.check(reports)
         return Counts(self, len(checked), self._tally(checked))

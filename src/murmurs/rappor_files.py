@@ -122,11 +122,11 @@ def read_map(path: Path, rappor: Rappor) -> Mapped:
 def _map_lines(path: Path, rappor: Rappor) -> Iterator[tuple[int, str, bytes]]:
     """Return line, string and entries, which most lines have apart without reading them as CSV."""
     longest = LONGEST_LINE + 16 * rappor.cohorts * rappor.hashes
-    more = lines(path, longest)
+    more = lines(path, longest, as_they_are=True)
     for line, text in more:
-        label, _, rest = text.rstrip("\r\n").partition(",")
+        label, _, rest = text.removesuffix("\r").partition(",")
         if '"' in text:
-            label, end, rest = text[1:].rstrip("\r\n").partition('",')
+            label, end, rest = text[1:].removesuffix("\r").partition('",')
             if text[0] != '"' or not end or '"' in label + rest:  # more than a string in quotes
                 label, *entries = _quoted(path, line, text, more, longest)
                 rest = ",".join(entries)
@@ -141,7 +141,7 @@ def _quoted(
         following = next(more, None)
         if following is None or len(text) > longest:
             refuse(path, line, "a quotation mark is opened and not closed")
-        text += following[1]
+        text += f"\n{following[1]}"
     try:
         records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
@@ -256,7 +256,7 @@ def read_candidates(path: Path, rappor: Rappor) -> list[str]:
     seen: dict[str, int] = {}
     for line, text in lines(path):
         try:
-            label = rappor.check(text.rstrip("\r\n"))
+            label = rappor.check(text)
         except ValueError as error:
             refuse(path, line, str(error))
         if label in seen:

@@ -25,6 +25,7 @@ LONGEST_DOCUMENT = 2**30
 """Bytes of a survey or of a file of counts, at most."""
 
 _MARK = b"\xef\xbb\xbf"
+_BLOCK = 2**18
 
 
 @contextlib.contextmanager
@@ -58,23 +59,69 @@ def contents(path: Path, longest: int = LONGEST_DOCUMENT) -> bytes:
     return data.removeprefix(_MARK)
 
 
-def lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
-    """Return the lines of a file with their numbers, from 1; they keep their line ends."""
+def lines(
+    path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file with their numbers, from 1, and without their ends."""
+    for first, texts in blocks_of_lines(path, longest, as_they_are=as_they_are):
+        yield from enumerate(texts, first)
+
+
+def blocks_of_lines(
+    path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Return the lines of a file by the hundreds, with the number of the first.
+
+    A line ends with a line feed, or a carriage return and a line feed, and comes without them; as
+    they are, lines keep their carriage returns. How many come at a time is left to how they are
+    delivered.
+    """
+    first = 1
     with opened(path) as file:
-        number = 0
-        while data := file.readline(longest + 1):
-            number += 1
-            if len(data) > longest and not data.endswith(b"\n"):
-                refuse(path, number, f"it is longer than {longest} bytes, which is the most")
+        for block in _whole_lines(file, longest):
+            data = block.removeprefix(_MARK) if first == 1 else block
             try:
-                yield number, (data.removeprefix(_MARK) if number == 1 else data).decode()
-            except UnicodeDecodeError as error:
-                refuse(path, number, f"it is not UTF-8 ({error.reason} at byte {error.start + 1})")
+                text = data.removesuffix(b"\n").decode()
+            except UnicodeDecodeError:
+                _refuse_first(path, first, data, longest)
+                raise
+            if len(data) > longest:
+                _refuse_first(path, first, data, longest)
+            if not as_they_are:
+                text = text.replace("\r\n", "\n").removesuffix("\r")
+            texts = text.split("\n")
+            yield first, texts
+            first += len(texts)
+
+
+def _whole_lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
+    """Cut a file into blocks that end with a line, the last one excepted, or are a long line."""
+    left = b""
+    while data := file.read1(_BLOCK):  # type: ignore[attr-defined]  # what a pipe has, it gives
+        whole, end, left = (left + data).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(left) > longest:
+            break
+    if left:
+        yield left
+
+
+def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
+    """Refuse the first line of a block that is too long or not UTF-8, if there is one."""
+    for number, data in enumerate(block.split(b"\n"), first):
+        if len(data) > longest:
+            refuse(path, number, f"it is longer than {longest} bytes, which is the most")
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            refuse(path, number, f"it is not UTF-8 ({error.reason} at byte {error.start + 1})")
 
 
 def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
     """Return the rows of a CSV file with the lines on which they begin; empty ones are left out."""
-    reader = csv.reader((text for _, text in lines(path, longest)), strict=True)
+    texts = lines(path, longest, as_they_are=True)  # a quoted cell may have ends of lines in it
+    reader = csv.reader((f"{text}\n" for _, text in texts), strict=True)
     line = 1
     try:
         for row in reader:

@@ -11,6 +11,10 @@ from typing import Any, ClassVar
 
 import click
 
+from murmurs.rendering import printable
+
+_LONGEST_MESSAGE = 1000
+
 
 class Refused(click.ClickException):
     """What the user gave is wrong; the sentence says how."""
@@ -26,6 +30,7 @@ class Commands(click.Group):
         "publish",
         "encode",
         "count",
+        "add",
         "simulate",
         "estimate",
         "mechanisms",
@@ -50,8 +55,31 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
             raise
-        except (ValueError, TypeError, OSError, ImportError) as error:
-            raise Refused(str(error)) from error
+        except click.UsageError as error:
+            message = error.format_message()
+            if _tidy(message, keep="\n") == message:
+                raise
+            raise click.UsageError(_tidy(message), error.ctx) from None
+        except (ValueError, TypeError, OSError, ImportError, ArithmeticError) as error:
+            raise Refused(_tidy(_sentence(error))) from error
+        except MemoryError as error:
+            raise Refused(_tidy(f"there is not enough memory: {error}")) from error
+        except RecursionError as error:
+            raise Refused("what is given is nested too deeply") from error
+
+
+def _sentence(error: Exception) -> str:
+    """Return what an error says; those of the system say it with a number first."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _tidy(message: str, keep: str = "") -> str:
+    """Return a message that does a terminal no harm: no control characters, no endless lines."""
+    half = _LONGEST_MESSAGE // 2
+    short = len(message) <= _LONGEST_MESSAGE
+    return printable(message if short else f"{message[:half]} … {message[-half:]}", keep)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

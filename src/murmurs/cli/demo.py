@@ -6,7 +6,7 @@ import click
 import numpy as np
 
 from murmurs import Secure, Survey, estimate
-from murmurs.cli.output import as_json, print_json
+from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.rendering import table
 
 SURVEY = """
@@ -20,7 +20,7 @@ mechanism = {name = "Subset", epsilon = 1.0}
 TRUE_SHARES = np.array([0.44, 0.21, 0.12, 0.08, 0.06, 0.03, 0.01, 0.05])
 
 
-@click.command("demo")
+@click.command("demo", cls=Command)
 @click.option("--people", type=click.IntRange(100, 10**7), default=20_000, show_default=True)
 @as_json
 def command(people: int, as_json: bool) -> None:
@@ -47,14 +47,14 @@ def command(people: int, as_json: bool) -> None:
         document = {"truth": truth.tolist(), **result.to_document()}
         print_json({"survey": survey.fingerprint, **document})
         return
-    click.echo(f"{question.text}  ({survey.name}, fingerprint {survey.short_fingerprint})\n")
-    click.echo(f"{mechanism}: what a device sends could come from any answer, and none makes it")
-    click.echo(f"more than e^{mechanism.epsilon:g} times as likely as another. Five devices:\n")
+    say(f"{question.text}  ({survey.name}, fingerprint {survey.short_fingerprint})\n")
+    say(f"{mechanism}: what a device sends could come from any answer, and none makes it")
+    say(f"more than e^{mechanism.epsilon:g} times as likely as another. Five devices:\n")
     rows = [
         [question.labels[answer], ", ".join(question.labels[x] for x in report)]
         for answer, report in shown
     ]
-    click.echo(table(["true answer", "report that leaves the device"], rows, left=2))
-    click.echo(f"\nTogether, {counts.n} reports say:\n")
-    click.echo(result.table(truth))
-    click.echo(f"\n{result.explanation}")
+    say(table(["true answer", "report that leaves the device"], rows, left=2))
+    say(f"\nTogether, {counts.n} reports say:\n")
+    say(result.table(truth))
+    say(f"\n{result.explanation}")

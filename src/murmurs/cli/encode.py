@@ -1,44 +1,48 @@
-"""``murmurs encode``: turn answers, one label a line, into private reports."""
+"""``murmurs encode``: turn answers, one label a line, into private reports.
+
+What is said about a wrong line is its number and the rule, never what stands in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TypeVar
 
 import click
 import numpy as np
 
 from murmurs.bulk import Source
+from murmurs.checks import shown
 from murmurs.cli.output import (
+    Command,
     as_json,
     chosen_question,
     existing_file,
     new_file,
-    print_json,
+    piped_file,
     read_survey,
     seed_option,
+    tell,
 )
 from murmurs.files import write_reports
 from murmurs.mechanism import OpenMechanism
 from murmurs.randomness import Secure
+from murmurs.reading import blocks_of_lines, refuse
 from murmurs.survey import Question
 from murmurs.wire import Reports
 
-_LINES = 2**16
-
-Answer = TypeVar("Answer", int, str)
+_LINES, _BYTES = 2**16, 2**24
 
 
-@click.command("encode")
+@click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("answers", type=click.File("r", encoding="utf-8"))
+@click.argument("answers", type=piped_file)
 @click.option("--question", "name", help="Which question is answered, if there are several.")
 @click.option("-o", "--output", type=new_file, required=True, help="The file of reports to write.")
 @seed_option
 @as_json
 def command(
-    survey: Path, answers: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
+    survey: Path, answers: Path, name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
     """Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
 
@@ -52,38 +56,57 @@ def command(
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
     n = write_reports(output, contract, question, _encoded(answers, question, random))
-    if as_json:
-        print_json(
-            {"question": question.name, "reports": n, "bytes": question.mechanism.shape.size}
-        )
-    else:
-        size = question.mechanism.shape.size
-        click.echo(f"{n} reports of {size} bytes to {question.name!r} written to {output}")
+    size = question.mechanism.shape.size
+    what = f"{n} reports of {size} bytes to {question.name!r} written to"
+    document = {"question": question.name, "reports": n, "bytes": size}
+    tell(what, output, document, as_json=as_json)
 
 
-def _encoded(lines: IO[str], question: Question, random: Source) -> Iterator[Reports]:
+def _encoded(path: Path, question: Question, random: Source) -> Iterator[Reports]:
     mechanism = question.mechanism
+    most = max(1, min(_LINES, _BYTES // mechanism.shape.size))
     if isinstance(mechanism, OpenMechanism):
-        check = mechanism.check
-        return (mechanism.encode_many(batch, random) for batch in _batches(lines, check))
-    number = {label: j for j, label in enumerate(question.labels)}
+        for first, texts in _batches(path, most):
+            try:
+                yield mechanism.encode_many(texts, random)
+            except ValueError:
+                for line, text in enumerate(texts, first):
+                    _check(path, line, text, mechanism)
+                raise
+        return
+    numbers = {label: j for j, label in enumerate(question.labels)}
+    for first, texts in _batches(path, most):
+        answers = [numbers.get(text, -1) for text in texts]
+        if -1 in answers:
+            listed = ", ".join(shown(label) for label in question.labels[:8])
+            more = f" and {len(question.labels) - 8} more" if len(question.labels) > 8 else ""
+            what = f"this is not an answer to {shown(question.name)}; answers are {listed}{more}"
+            refuse(path, first + answers.index(-1), what)
+        yield mechanism.encode_many(answers, random)
 
-    def answer(label: str) -> int:
-        return number[label] if label in number else question.answer(label)
 
-    closed = mechanism
-    return (closed.encode_many(batch, random) for batch in _batches(lines, answer))
+def _check(path: Path, line: int, text: str, mechanism: OpenMechanism[object]) -> None:
+    """Refuse a line that is no answer; only after one of many was refused, so each once."""
+    try:
+        mechanism.check(text)
+    except ValueError as error:
+        refuse(path, line, str(error))
 
 
-def _batches(lines: IO[str], check: Callable[[str], Answer]) -> Iterator[list[Answer]]:
-    """Return checked answers by batches; a bad one is told by its line."""
-    batch: list[Answer] = []
-    for position, line in enumerate(lines, 1):
-        try:
-            batch.append(check(line.rstrip("\r\n")))
-        except ValueError as error:
-            raise ValueError(f"line {position}: {error}") from None
-        if len(batch) == _LINES:
-            yield batch
-            batch = []
-    yield batch
+def _batches(path: Path, most: int) -> Iterator[tuple[int, list[str]]]:
+    """Return lines by batches, each with the number of its first.
+
+    Where one ends depends on the lines alone, not on how they are delivered: a seed means the same
+    for a pipe as for a file.
+    """
+    batch: list[str] = []
+    size, first = 0, 1
+    for _, texts in blocks_of_lines(path):
+        for text in texts:
+            batch.append(text)
+            size += len(text)
+            if size >= _BYTES or len(batch) == most:
+                yield first, batch
+                first, size, batch = first + len(batch), 0, []
+    if batch:
+        yield first, batch

@@ -10,20 +10,35 @@ import click
 import numpy as np
 
 from murmurs import estimators
-from murmurs.cli.output import as_json, existing_file, new_file, print_json
+from murmurs.cli.output import (
+    Command,
+    as_json,
+    existing_file,
+    level_option,
+    new_file,
+    piped_file,
+    print_csv,
+    print_json,
+    read_survey,
+    say,
+)
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files import read_candidates, read_counts
 from murmurs.inference.fit import Target
 from murmurs.survey import Question
+from murmurs.writing import writing
+
+PICTURES = ("png", "svg", "pdf")
 
 
-@click.command("estimate")
-@click.argument("counts", type=existing_file)
+@click.command("estimate", cls=Command)
+@click.argument("counts", type=piped_file)
+@click.option("--survey", type=existing_file, help="Check that the counts are of this survey.")
 @click.option(
     "--method", type=click.Choice(sorted(estimators.BY_NAME)), help="The default is chosen for you."
 )
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@level_option
 @click.option(
     "--target",
     type=click.Choice(["respondents", "population"]),
@@ -44,6 +59,7 @@ from murmurs.survey import Question
 @as_json
 def command(
     counts: Path,
+    survey: Path | None,
     method: str | None,
     level: float,
     target: Target,
@@ -53,13 +69,18 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Estimate the shares of the answers from a file of COUNTS.
+    """Estimate the shares of the answers from a file of COUNTS (- for standard input).
 
     \b
     Example:
       murmurs estimate counts.json
     """
-    question, counted = read_counts(counts)
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json print the same in two ways: give one of them")
+    if plot is not None:
+        _kind(plot)
+    contract = None if survey is None else read_survey(survey)
+    question, counted = read_counts(counts, contract)
     counted = _with_candidates(question, counted, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
@@ -73,13 +94,12 @@ def command(
         print_json({"question": question.name, **estimate.to_document(level, target)})
         return
     if as_csv:
-        click.echo(estimate.to_csv(level, target), nl=False)
+        print_csv(estimate.to_csv(level, target))
         return
-    click.echo(f"{question.text or question.name}: {estimate.n} reports\n")
-    click.echo(table)
-    click.echo(f"\n{estimate.explanation}")
+    say(f"{question.text or question.name}: {estimate.n} reports\n\n{table}")
+    say(f"\n{estimate.explanation}")
     if question.is_open and estimate.fit.tells_absence:
-        click.echo(_found(estimate))
+        say(_found(estimate))
 
 
 def _with_candidates(
@@ -98,9 +118,9 @@ def _with_candidates(
         )
     candidates, notes = read_candidates(path)
     for note in notes[:5]:
-        click.echo(f"{path}, {note}", err=True)
+        say(f"{path}, {note}", err=True)
     if len(notes) > 5:
-        click.echo(f"{path}: {len(notes) - 5} more lines were normalised", err=True)
+        say(f"{path}: {len(notes) - 5} more lines were normalised", err=True)
     return counts.over(candidates, complete=complete)
 
 
@@ -136,6 +156,17 @@ def _show_progress(evaluations: int, gap: float) -> None:
         click.echo(f"\r\033[K{text}", nl=False, err=True)
 
 
+def _kind(path: Path) -> str:
+    """Return the kind of picture that a file's name ends with."""
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in PICTURES:
+        raise ValueError(
+            f"--plot {path}: the name must end with .{', .'.join(PICTURES)}, "
+            "which says the kind of picture"
+        )
+    return ending
+
+
 def _save_plot(estimate: Estimate, path: Path, level: float, target: Target) -> None:
     """Draw the estimate into a file, without a screen."""
     try:
@@ -146,4 +177,5 @@ def _save_plot(estimate: Estimate, path: Path, level: float, target: Target) -> 
         ) from None
     figure = Figure(figsize=(7, 0.9 + 0.32 * min(len(estimate.shares), 30)), layout="constrained")
     estimate.plot(figure.add_subplot(), level, target)
-    figure.savefig(path, dpi=150)
+    with writing(path) as file:
+        figure.savefig(file, format=_kind(path), dpi=150)

@@ -6,16 +6,22 @@ import math
 
 import click
 
-from murmurs.cli.output import as_json, print_json
+from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
 from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
 from murmurs.rendering import table
 
 
-@click.command("mechanisms")
+@click.command("mechanisms", cls=Command)
 @click.option("--answers", "k", type=int, default=16, show_default=True, help="How many answers.")
 @click.option("--epsilon", type=float, default=1.0, show_default=True)
-@click.option("--respondents", "n", type=click.IntRange(min=1), default=10_000, show_default=True)
+@click.option(
+    "--respondents",
+    "n",
+    type=click.IntRange(1, MOST_PEOPLE),
+    default=10_000,
+    show_default=True,
+)
 @as_json
 def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
     """Compare the mechanisms for one report: error, privacy, size of a report.
@@ -43,5 +49,5 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
         [name, f"{100 * error:.3f} %", f"{realised!r}", f"{bits:.1f}", str(size)]
         for error, name, realised, bits, size in found
     ]
-    click.echo(f"{k} answers, epsilon {epsilon:g}, {n} respondents\n")
-    click.echo(table(["mechanism", "error of a share", "epsilon realised", "bits", "bytes"], rows))
+    say(f"{k} answers, epsilon {epsilon:g}, {n} respondents\n")
+    say(table(["mechanism", "error of a share", "epsilon realised", "bits", "bytes"], rows))

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import click
 
-from murmurs.cli.output import as_json, existing_file, new_file, print_json, read_survey
+from murmurs.cli.output import (
+    Command,
+    as_json,
+    existing_file,
+    new_file,
+    print_json,
+    read_survey,
+    say,
+)
 from murmurs.rendering import table
+from murmurs.writing import is_standard_output, writing
 
 
-@click.command("publish")
+@click.command("publish", cls=Command)
 @click.argument("survey_toml", type=existing_file)
 @click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
 @as_json
@@ -22,9 +31,11 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
       murmurs publish coffee.toml -o coffee.json
     """
     survey = read_survey(survey_toml)
-    output.write_text(survey.to_json(), encoding="utf-8")
+    with writing(output) as file:
+        file.write(survey.to_json().encode())
+    beside = is_standard_output(output)
     if as_json:
-        print_json({"survey": survey.name, "fingerprint": survey.fingerprint})
+        print_json({"survey": survey.name, "fingerprint": survey.fingerprint}, err=beside)
         return
     rows = [
         [
@@ -37,6 +48,6 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
         ]
         for question in survey.questions
     ]
-    click.echo(f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}\n")
+    title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
     header = ["question", "answers", "mechanism", "epsilon", "realised", "bytes a report"]
-    click.echo(table(header, rows))
+    say(f"{title}\n\n{table(header, rows)}", err=beside)

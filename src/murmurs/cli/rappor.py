@@ -11,7 +11,18 @@ from typing import Any
 import click
 
 from murmurs import estimators, schemes
-from murmurs.cli.output import as_json, existing_file, new_file, print_json
+from murmurs.cli.output import (
+    Command,
+    as_json,
+    existing_file,
+    level_option,
+    new_file,
+    piped_file,
+    print_csv,
+    print_json,
+    say,
+    tell,
+)
 from murmurs.clients import CLIENTS, effective_f
 from murmurs.comparison import Control
 from murmurs.counts import Counts
@@ -20,6 +31,7 @@ from murmurs.mechanism import LEFT_OPEN
 from murmurs.mechanisms.rappor import SCHEMES
 from murmurs.rappor_files import (
     Result,
+    csv_text,
     map_rows,
     read_candidates,
     read_counts,
@@ -30,12 +42,12 @@ from murmurs.rappor_files import (
     write_counts,
     write_map,
     write_results,
-    write_rows,
 )
 from murmurs.rendering import percent, shares_table, shown_digits, table
+from murmurs.writing import STANDARD, is_standard_output
 
 _params = click.option(
-    "--params", type=existing_file, required=True, help="CSV with the header k,h,m,p,q,f."
+    "--params", type=existing_file, required=True, help="CSV with the columns k, h, m, p, q and f."
 )
 
 
@@ -57,7 +69,7 @@ def command() -> None:
     """
 
 
-@command.command("map")
+@command.command("map", cls=Command)
 @_params
 @click.option(
     "--candidates", type=existing_file, required=True, help="Strings that may occur, one a line."
@@ -79,16 +91,18 @@ def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -
     """
     rappor = read_params(params, scheme)
     listed = read_candidates(candidates, rappor)
-    if output is None:
-        write_rows(sys.stdout, map_rows(rappor, listed))
+    if output is None and sys.stdout.isatty():
+        for row in map_rows(rappor, listed):
+            print_csv(csv_text([row]))
         return
-    write_map(output, rappor, listed)
-    click.echo(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped in {output}")
+    write_map(output or STANDARD, rappor, listed)
+    if output is not None:
+        tell(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped in", output, {})
 
 
-@command.command("sum")
+@command.command("sum", cls=Command)
 @_params
-@click.argument("reports", type=existing_file, nargs=-1, required=True)
+@click.argument("reports", type=piped_file, nargs=-1, required=True)
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @as_json
 def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: bool) -> None:
@@ -103,24 +117,17 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     rappor = read_params(params)
     counts = rappor.count(part for path in reports for part in read_reports(path, rappor))
     write_counts(output, counts)
-    if as_json:
-        print_json({"n": counts.n, "cohorts": counts.cells[:, 0].tolist()})
-    else:
-        click.echo(f"{counts.n} reports in {rappor.cohorts} cohorts counted in {output}")
+    what = f"{counts.n} reports in {rappor.cohorts} cohorts counted in"
+    document = {"n": counts.n, "cohorts": counts.cells[:, 0].tolist()}
+    tell(what, output, document, as_json=as_json)
 
 
-@command.command("decode")
+@command.command("decode", cls=Command)
 @_params
 @click.option("--counts", type=existing_file, required=True, help="What `sum` writes.")
 @click.option("--map", "mapped", type=existing_file, required=True, help="What `map` writes.")
 @click.option("-o", "--output", type=new_file, help="The CSV file of detected strings to write.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0.5, 1 - 1e-9, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Of the intervals and of the detection.",
-)
+@level_option
 @click.option(
     "--control",
     type=click.Choice(["bonferroni", "fdr"]),
@@ -160,23 +167,25 @@ def decode(
     found = results(estimate, level, control)
     if output is not None:
         write_results(output, found, level)
+    beside = output is not None and is_standard_output(output)
     if as_json:
-        print_json(_document(estimate, found, level, control, rappor.f))
+        print_json(_document(estimate, found, level, control, rappor.f), err=beside)
         return
     low, high = estimate.interval(level)[-1].tolist()
     digits = shown_digits(estimate.standard_errors())
-    click.echo(f"{counted.n} reports in {rappor.cohorts} cohorts, f = {rappor.f:g}\n")
+    say(f"{counted.n} reports in {rappor.cohorts} cohorts, f = {rappor.f:g}\n", err=beside)
     if found:
-        click.echo(_table(estimate, found, level))
-    click.echo(
+        say(_table(estimate, found, level), err=beside)
+    say(
         f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, {1 - level:.3g})."
         f"\n(other), in no line of the map: {percent(float(estimate.shares[-1]), digits)}, "
         f"{percent(low, digits)} … {percent(high, digits)}."
-        f"\n{estimate.explanation}"
+        f"\n{estimate.explanation}",
+        err=beside,
     )
 
 
-@command.command("schemes")
+@command.command("schemes", cls=Command)
 @as_json
 def show_schemes(as_json: bool) -> None:
     """List how deployed clients hash strings.
@@ -193,7 +202,7 @@ def show_schemes(as_json: bool) -> None:
         [s.name, s.clients, str(s.widest), str(s.most_hashes), str(s.most_cohorts)] for s in found
     ]
     header = ["scheme", "clients", "bits up to", "hashes up to", "cohorts up to"]
-    click.echo(table(header, rows, left=2))
+    say(table(header, rows, left=2))
 
 
 def _table(estimate: Estimate, found: list[Result], level: float) -> str:

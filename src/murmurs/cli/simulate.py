@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import click
 import numpy as np
 
+from murmurs.checks import shown
 from murmurs.cli.output import (
+    MOST_PEOPLE,
+    Command,
     as_json,
     chosen_question,
     existing_file,
     new_file,
-    print_json,
+    piped_file,
     read_survey,
     seed_option,
+    tell,
 )
 from murmurs.counts import Counts
 from murmurs.files import write_counts
 from murmurs.mechanism import OpenMechanism
+from murmurs.reading import is_digits, named, refuse, rows
 from murmurs.strings import normal
 from murmurs.survey import Question
 
 
-@click.command("simulate")
+@click.command("simulate", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("people", type=click.File("r", encoding="utf-8"))
+@click.argument("people", type=piped_file)
 @click.option("--question", "name", help="Which question is answered, if there are several.")
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @seed_option
 @as_json
 def command(
-    survey: Path, people: IO[str], name: str | None, output: Path, seed: int | None, as_json: bool
+    survey: Path, people: Path, name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
     """Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
 
@@ -56,35 +58,30 @@ def command(
     else:
         counts = mechanism.simulate(list(histogram.values()), random)
     write_counts(output, contract, question, counts)
-    if as_json:
-        print_json({"question": question.name, "n": counts.n})
-    else:
-        click.echo(f"counts of {counts.n} people's reports to {question.name!r} drawn in {output}")
+    what = f"counts of {counts.n} people's reports to {question.name!r} drawn in"
+    tell(what, output, {"question": question.name, "n": counts.n}, as_json=as_json)
 
 
-def _read_histogram(lines: IO[str], question: Question) -> dict[str, int]:
+def _read_histogram(path: Path, question: Question) -> dict[str, int]:
     """Return the number of people with each label; every label of a closed question has one."""
     people = dict.fromkeys(question.labels, 0)
-    for position, row in enumerate(_csv_rows(lines), 1):
-        if len(row) != 2 or not row[1].strip().isdecimal():
-            raise ValueError(f"line {position}: {','.join(row)!r} is not label,number")
+    total = 0
+    for line, row in rows(path):
+        number = row[1].strip() if len(row) == 2 else ""
+        if not is_digits(number):
+            refuse(path, line, f"{shown(','.join(row))} is not label,number")
         try:
             label = normal(row[0]) if question.is_open else row[0]
-            if not question.is_open:
-                question.answer(label)
         except ValueError as error:
-            raise ValueError(f"line {position}: {error}") from None
-        people[label] = people.get(label, 0) + int(row[1])
-    if not any(people.values()):
-        raise ValueError("there is nobody to simulate: every number of people is 0")
-    if sum(people.values()) > 2**62:
-        raise ValueError("histogram has more than 2**62 people")
+            refuse(path, line, str(error))
+        if not question.is_open and label not in people:
+            refuse(path, line, f"{shown(label)} is not an answer to {shown(question.name)}")
+        digits = number.lstrip("0") or "0"
+        more = int(digits) if len(digits) < 20 else 2 * MOST_PEOPLE
+        total += more
+        if total > MOST_PEOPLE:
+            refuse(path, line, "these are more than 2**62 people together")
+        people[label] = people.get(label, 0) + more
+    if not total:
+        raise ValueError(f"{named(path)}: there is nobody to simulate: every number of people is 0")
     return people
-
-
-def _csv_rows(lines: IO[str]) -> Iterator[list[str]]:
-    reader = csv.reader(lines)
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: this is not CSV: {error}") from None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import click
 
-from murmurs.cli.output import as_json, print_json
+from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
 from murmurs.rendering import table
 from murmurs.tuning import KINDS, LOSSES, identifiable, tune
 
 
-@click.command("tune")
+@click.command("tune", cls=Command)
 @click.option("--epsilon", type=float, required=True)
-@click.option("--respondents", type=click.IntRange(min=1), required=True, help="How many answer.")
+@click.option(
+    "--respondents", type=click.IntRange(1, MOST_PEOPLE), required=True, help="How many answer."
+)
 @click.option("--candidates", type=click.IntRange(min=2), required=True, help="How many strings.")
 @click.option("--kind", type=click.Choice(list(KINDS)), default="ORR", show_default=True)
 @click.option("--loss", type=click.Choice(LOSSES), default="l1", show_default=True)
@@ -54,8 +56,8 @@ def command(
         ]
         for c in choices
     ]
-    click.echo(f"{found.mechanism}: the error of a share is {100 * found.error_of_a_share:.3g} %\n")
+    say(f"{found.mechanism}: the error of a share is {100 * found.error_of_a_share:.3g} %\n")
     header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
-    click.echo(table(header, rows, left=0))
+    say(table(header, rows, left=0))
     advice = identifiable(found.best.width, found.best.cohorts, candidates).advice
-    click.echo(f"\n{advice}; {found.looked_at} combinations were looked at")
+    say(f"\n{advice}; {found.looked_at} combinations were looked at")

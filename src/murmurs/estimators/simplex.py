@@ -16,6 +16,8 @@ def project(values: Floats) -> Floats:
     >>> project(np.array([0.9, 0.4, -0.1]))
     array([0.75, 0.25, 0.  ])
     """
+    if not np.isfinite(values).all():
+        raise ValueError("the noise of these counts is so large that shares are not numbers")
     ordered = np.sort(values)[::-1]
     level = (np.cumsum(ordered) - 1) / np.arange(1, len(values) + 1)
     kept = np.flatnonzero(ordered > level)[-1]

@@ -1,0 +1,32 @@
+"""``murmurs add``: add files of counts up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from murmurs.cli.output import Command, as_json, existing_file, new_file, people_option, tell
+from murmurs.counts import People
+from murmurs.files import add_counts, write_counts
+
+
+@click.command("add", cls=Command)
+@click.argument("counts", type=existing_file, nargs=-1, required=True)
+@click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
+@people_option
+@as_json
+def command(counts: tuple[Path, ...], output: Path, people: People | None, as_json: bool) -> None:
+    """Add up files of COUNTS to one question, each of other people.
+
+    Files of a longitudinal mechanism need --people: permanent noise of the same people does not
+    average out.
+
+    \b
+    Example:
+      murmurs add monday.json tuesday.json -o week.json
+    """
+    survey, question, total = add_counts(counts, people=people)
+    write_counts(output, survey, question, total)
+    document = {"question": question.name, "n": total.n}
+    tell(f"{total.n} reports to {question.name!r} added up in", output, document, as_json=as_json)
