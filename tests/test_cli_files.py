@@ -415,31 +415,28 @@ def test_every_text_may_begin_with_a_byte_order_mark(desk: Path) -> None:
 def test_control_characters_in_labels_and_names_do_not_reach_the_terminal(desk: Path) -> None:
     """Escape codes, C1 controls, overrides of the direction, and half of a surrogate pair."""
     labels = ["te\x1b[31ma", "m\x9b2Jilk", "\u202eeffoc", "a\u2066b\u2028c", "$x$ $\\frac$"]
-    survey = {
+    bad = {
         "murmurs": 1,
         "name": "esc\x1b]0;title\x07",
         "version": 1,
         "questions": [
-            {
-                "name": "drink\x1b[2J",
-                "text": "What\x1b[2J do you drink?",
-                "labels": labels,
-                "mechanism": {"name": "KRR", "epsilon": 1.0},
-            }
+            {"name": "drink", "labels": labels[:2], "mechanism": {"name": "KRR", "epsilon": 1.0}}
         ],
     }
-    (desk / "esc.json").write_text(json.dumps(survey))
-    people = "".join(f"{label},{100 * (j + 1)}\n" for j, label in enumerate(labels[:3]))
+    (desk / "bad.json").write_text(json.dumps(bad))
+    people = "".join(f"{label},{1000 * (j + 1)}\n" for j, label in enumerate(labels[:3]))
+    (desk / "labels.txt").write_text("\n".join(labels) + "\n", newline="")
+    candidates = "--candidates labels.txt"
     said = [
-        run("publish esc.json -o published.json"),
-        run("simulate esc.json - -o esc\x1b[2J.json", people),
-        run("estimate esc\x1b[2J.json --plot esc.svg"),
-        run("estimate esc\x1b[2J.json --json"),
-        run("encode esc.json - -o x", "tea\n"),
+        run("publish pages.toml -o published.json"),
+        run("simulate pages.toml - -o esc\x1b[2J.json", people),
+        run(f"estimate esc\x1b[2J.json {candidates} --plot esc.svg"),
+        run(f"estimate esc\x1b[2J.json {candidates} --json"),
+        run("publish bad.json -o x"),
         run("encode published.json - -o x --question \x1b[2J", "tea\n"),
-        run("simulate esc.json - -o x", "\x1b[2Jtea,5\n"),
+        run("simulate coffee.json - -o x", "\x1b[2Jtea,5\n"),
         run("estimate \x1b[2J"),
-        run("count esc.json \x1b[2J -o x"),
+        run("count coffee.json \x1b[2J -o x"),
         run("\x1b[2J"),
         run("estimate answers.txt --method \x1b[2J"),
     ]
@@ -449,7 +446,7 @@ def test_control_characters_in_labels_and_names_do_not_reach_the_terminal(desk: 
             assert character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Zl")
     assert "te\\x1b[31ma" in said[2].stdout
     assert "\\u202eeffoc" in said[2].stdout
-    assert json.loads(said[3].stdout)["labels"] == labels
+    assert json.loads(said[3].stdout)["labels"][:5] == labels
     assert "\x1b" not in (desk / "esc.svg").read_text()
 
 
@@ -464,10 +461,10 @@ def test_a_terminal_of_few_characters_is_printed_on(encoding: str, desk: Path) -
     assert json.loads(result.stdout)["labels"] == labels
 
 
-def test_csv_keeps_labels_as_they_are_for_programs(desk: Path) -> None:
-    (desk / "esc.toml").write_text(TOML.replace('"tea"', '"te\\u001ba"'))
-    good("simulate esc.toml - -o esc.json", "filter,500\n")
-    assert "\nte\x1ba," in good("estimate esc.json --csv")
+def test_csv_keeps_strings_as_they_are_for_programs(desk: Path) -> None:
+    good("simulate pages.toml - -o esc.json", "te\x1ba,500\n")
+    (desk / "labels.txt").write_text("te\x1ba\nmilk\n")
+    assert "\nte\x1ba," in good("estimate esc.json --candidates labels.txt --csv")
 
 
 @pytest.mark.parametrize(
@@ -564,7 +561,7 @@ def test_a_survey_that_is_wrong_is_told_with_its_file(
 def test_too_little_memory_is_told_in_a_sentence(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_room(*_: object) -> None:
+    def no_room(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 7.28 TiB")
 
     monkeypatch.setattr("murmurs.cli.count.count_reports", no_room)

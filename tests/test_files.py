@@ -174,11 +174,11 @@ NOT_HEADERS: list[tuple[bytes | dict[str, Any], str]] = [
     ({"murmurs": "counts"}, 'it has no field "murmurs" with the value "reports"'),
     ({"murmurs": ["reports"]}, 'it has no field "murmurs" with the value "reports"'),
     ({**GOOD, "n": 3}, "it has a field 'n' that is not known"),
-    ({**GOOD, "x" * 500: 3}, "it has a field 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'… (500 "),
+    ({**GOOD, "x" * 500: 3}, "it has a field 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'... (500 "),
     ({k: v for k, v in GOOD.items() if k != "survey"}, "it has no field 'survey'"),
     ({k: v for k, v in GOOD.items() if k != "format"}, "it has no field 'format'"),
     ({**GOOD, "format": 2}, "it has format 2, this release reads 1: upgrade murmurs"),
-    ({**GOOD, "format": 10**400}, "it has format a whole number of about 401 digits"),
+    ({**GOOD, "format": 10**400}, "it has format about 10**400"),
     ({**GOOD, "format": True}, "its format is True, and must be 1"),
     ({**GOOD, "format": 1.0}, "its format is 1.0, and must be 1"),
     ({**GOOD, "survey": None}, "its field 'survey' must be a fingerprint in text, not None"),
@@ -668,7 +668,7 @@ def test_more_reports_than_can_be_counted_do_not_add_up(tmp_path: Path) -> None:
     survey = Survey("many", (question,))
     counts = Counts(question.mechanism, 2**62, np.array([2**62, 0]))
     write_counts(tmp_path / "counts", survey, question, counts)
-    with pytest.raises(ValueError, match="counts: n must be from 0 to"):
+    with pytest.raises(ValueError, match="^n must be from 0 to"):
         add_counts([tmp_path / "counts"] * 2)
 
 
