@@ -668,7 +668,7 @@ def test_more_reports_than_can_be_counted_do_not_add_up(tmp_path: Path) -> None:
     survey = Survey("many", (question,))
     counts = Counts(question.mechanism, 2**62, np.array([2**62, 0]))
     write_counts(tmp_path / "counts", survey, question, counts)
-    with pytest.raises(ValueError, match="^n must be from 0 to"):
+    with pytest.raises(ValueError, match=r"^n must be from 0 to"):
         add_counts([tmp_path / "counts"] * 2)
 
 
