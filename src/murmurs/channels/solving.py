@@ -18,8 +18,7 @@ import numpy as np
 from murmurs import kernels
 from murmurs.channel import ONCE, Repeats
 from murmurs.checks import Floats, Integers
-from murmurs.kernels import reference
-from murmurs.layout import Layout, Listed, first_ones
+from murmurs.layout import Layout, Listed, Places, first_ones
 
 MOST_SOLVED = 1200
 """Answers up to which the normal equations are solved; a matrix of their square is kept."""
@@ -31,7 +30,7 @@ It is about that of random hashes with four places for three answers; below it t
 many times what it is with few answers.
 """
 
-DENSE = 4
+DENSE = 8
 """Places of a row up to which a dense product beats going through pairs."""
 
 NARROW = 64
@@ -73,8 +72,7 @@ class Solver:
         layout, f = self.layout, self.filled
         flat = np.append(weights.ravel(), 0.0)
         out = np.zeros((layout.k, layout.k))
-        # Rows with very few places make a product that NumPy's linear algebra is made for.
-        product = reference.gram if layout.width <= DENSE else kernels.load().gram
+        product = _dense_gram if layout.width <= DENSE else kernels.load().gram
         for _, places in layout.blocks():  # there is one: few answers are solved for
             out += product(places, flat, layout.hashes)
         if f == 0:
@@ -210,6 +208,25 @@ class Solver:
         gram = dataclasses.replace(self, layout=both).gram
         cross, alone = gram[layout.k :, : layout.k], np.diag(gram)[layout.k :]
         return float((self._form(cross, inverse) / alone).mean())
+
+
+def _dense_gram(places: Places, table: Floats, hashes: int) -> Floats:
+    """Add up, for each two answers, the entries of the table at the places they share.
+
+    As products of matrices of zeros and ones, of as many rows at once as make a good product.
+    """
+    m, k = places.shape
+    out = np.zeros((k, k))
+    size = len(table) - 1
+    width = max(1, size * hashes // max(m, 1))
+    step = max(1, 4096 // width)
+    for start in range(0, m // hashes, step):
+        low, high = start * width, min((start + step) * width, size)
+        ones = np.zeros((high - low + 1, k))
+        for at in places[start * hashes : (start + step) * hashes]:
+            ones[np.minimum(at.astype(np.int64) - low, high - low), np.arange(k)] = 1
+        out += ones[:-1].T @ (table[low:high, None] * ones[:-1])
+    return out
 
 
 def _by_place(columns: Floats, places: Integers, width: int) -> Floats:

@@ -1,10 +1,10 @@
 """The few loops that are worth compiling, each in two forms with the same results.
 
 `reference` is NumPy and always there; `compiled` is numba, from the extra ``fast``. Given the same
-random words both make the same reports and the same counts to the last bit, so a seed means the
-same with and without numba; of what estimators ask for, `Kernels.gram` and
-`Kernels.support_likelihood` are the same up to rounding. With numba installed, `adaptive` chooses
-at each call; ``MURMURS_KERNELS=reference`` and ``MURMURS_KERNELS=compiled`` choose for all.
+random words both return the same arrays to the last bit, so a seed means the same with and without
+numba; only `Kernels.support_likelihood`, for an estimator, is the same up to rounding. With numba
+installed, `adaptive` chooses at each call; ``MURMURS_KERNELS=reference`` and
+``MURMURS_KERNELS=compiled`` choose for all.
 """
 
 from __future__ import annotations

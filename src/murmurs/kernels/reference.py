@@ -13,6 +13,9 @@ from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
 _ROWS = 255
 """Rows whose bits can be added in single bytes."""
 
+_PAIRS = 2**18
+"""Pairs of keys that are listed at a time."""
+
 
 def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
     """Compare 64 binary numbers with the threshold at once, digit by digit, highest first."""
@@ -156,19 +159,26 @@ def scatter(places: U32, values: F64, size: int) -> F64:
 
 
 def gram(places: U32, table: F64, hashes: int) -> F64:
-    """Multiply matrices of zeros and ones, as many rows at once as make a good product."""
+    """List the keys of each place, and add its entry to all their pairs; some rows at a time."""
     m, k = places.shape
-    out = np.zeros((k, k))
+    out = np.zeros(k * k)
     size = len(table) - 1
-    width = max(1, size * hashes // max(m, 1))
-    step = max(1, 4096 // width)
-    for start in range(0, m // hashes, step):
-        low, high = start * width, min((start + step) * width, size)
-        ones = np.zeros((high - low + 1, k))
-        for at in places[start * hashes : (start + step) * hashes]:
-            ones[np.minimum(at.astype(np.int64) - low, high - low), np.arange(k)] = 1
-        out += ones[:-1].T @ (table[low:high, None] * ones[:-1])
-    return out
+    pairs = max(1, k * hashes * (1 + k * m // max(size, 1)))  # of a row, about
+    step = hashes * max(1, _PAIRS // pairs)
+    for start in range(0, m, step):
+        part = places[start : start + step]
+        keys, flat = np.tile(np.arange(k), len(part)), part.ravel()
+        order = np.argsort(flat, kind="stable")[: np.count_nonzero(flat < size)]
+        at, keys = flat[order], keys[order]
+        first = np.flatnonzero(np.diff(at, prepend=np.uint32(size)))
+        together = np.diff(np.append(first, len(at)))  # how many keys each place has
+        first, together = np.repeat(first, together), np.repeat(together, together)
+        one = np.repeat(np.arange(len(at)), together)
+        within = np.arange(len(one)) - np.repeat(np.cumsum(together) - together, together)
+        other = np.repeat(first, together) + within
+        # In the order of the places, as the compiled form.
+        np.add.at(out, keys[one] * k + keys[other], table[at[one]])
+    return out.reshape(k, k)
 
 
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
