@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats
 
 import murmurs as mm
+from murmurs.checks import Floats
 from murmurs.estimators import learning
 from murmurs.estimators.learning import beta_masses, lognormal_masses, saddlepoint, sparse_masses
-from murmurs.estimators.shrinkage import shrinkage, weighted_projection
+from murmurs.estimators.shrinkage import hidden_note, shrinkage, weighted_projection
 
 
 def assert_on_simplex(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
@@ -103,6 +106,100 @@ def test_two_answers_are_left_nearly_to_least_squares() -> None:
     counts = mm.KRR(k=2, epsilon=1.0).simulate(np.array([900, 100]), np.random.default_rng(7))
     found, plain = shrinkage(counts).shares, mm.estimators.simplex(counts).shares
     assert np.abs(found - plain).max() < 0.02
+
+
+def law_of_supports(mechanism: mm.KRR, people: int, others: int) -> Floats:
+    """The law of an answer's cell, exactly: two binomial numbers added."""
+    hit, miss = float(mechanism.channel.hit), float(mechanism.channel.miss)
+    return np.convolve(
+        scipy.stats.binom.pmf(np.arange(people + 1), people, hit),
+        scipy.stats.binom.pmf(np.arange(others + 1), others, miss),
+    )
+
+
+def expected_of_two(
+    mechanism: mm.KRR, people: int, others: int, value: Callable[[mm.Counts], float]
+) -> float:
+    """The exact expectation of something made of the counts of two answers."""
+    law, n = law_of_supports(mechanism, people, others), people + others
+    likely = np.flatnonzero(law > 1e-2 * law.max())  # all but a few thousandths
+    values = [value(mm.Counts(mechanism, n, np.array([cell, n - cell]))) for cell in likely]
+    return float(law[likely] @ values / law[likely].sum())
+
+
+def test_two_answers_under_overwhelming_noise_stay_near_equal_shares() -> None:
+    """The standard error is six times an equal share; least squares give all to one of the two.
+
+    The exact posterior under equal chances for all shares would give 0.52 to the larger one.
+    """
+    hopeless = mm.KRR(k=2, epsilon=0.01)
+    largest = expected_of_two(hopeless, 500, 500, lambda c: float(shrinkage(c).shares.max()))
+    assert largest < 0.53
+    plain = expected_of_two(
+        hopeless, 500, 500, lambda c: float(mm.estimators.simplex(c).shares.max())
+    )
+    assert plain > 0.95
+    far = mm.Counts(hopeless, 1000, np.array([563, 437]))  # four standard errors from equal
+    assert shrinkage(far).shares.max() < 0.58
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 7, 10])
+def test_so_do_a_few_answers(k: int) -> None:
+    """The standard error is 13 to 90 times an equal share."""
+    rng = np.random.default_rng(k)
+    for kind in (mm.KRR, mm.OUE):
+        mechanism = kind(k=k, epsilon=0.01)
+        drawn = [mechanism.simulate(np.full(k, 1000 // k), rng) for _ in range(20)]
+        assert max(float(shrinkage(counts).shares.max()) for counts in drawn) < 1 / k + 0.1
+        assert max(float(mm.estimators.simplex(counts).shares.max()) for counts in drawn) > 0.99
+
+
+@pytest.mark.parametrize(("people", "others"), [(500, 500), (700, 300), (900, 100), (1000, 0)])
+def test_two_answers_that_are_well_seen_lose_nothing_by_it(people: int, others: int) -> None:
+    """The expected error, exactly, is at most 7 % above that of least squares."""
+    mechanism, share = mm.KRR(k=2, epsilon=1.0), people / (people + others)
+
+    def error(estimator: Callable[[mm.Counts], mm.Estimate]) -> float:
+        return expected_of_two(
+            mechanism, people, others, lambda c: abs(float(estimator(c).shares[0]) - share)
+        )
+
+    assert error(shrinkage) < 1.07 * error(mm.estimators.simplex)
+
+
+def test_a_note_says_where_noise_hides_the_shares() -> None:
+    """At both sides of both limits: half an equal share, and one standard error from it."""
+    equal = np.full(4, 0.25)
+    assert hidden_note(equal, np.full(4, 0.1251**2))
+    assert not hidden_note(equal, np.full(4, 0.1249**2))
+    uneven = np.array([0.45, 0.25, 0.25, 0.05])
+    assert hidden_note(uneven, np.full(4, 0.2001**2))
+    assert not hidden_note(uneven, np.full(4, 0.1999**2))
+    assert not hidden_note(np.ones(1), np.zeros(1))
+    (note,) = hidden_note(np.full(2, 0.5), np.full(2, 3.16**2))
+    assert note.startswith(
+        "noise hides the shares: none differs from an equal share, 50 %, by more than its standard "
+        "error, about 316 %; "
+    )
+
+
+def test_the_default_says_when_it_knows_nothing_and_only_then() -> None:
+    rng = np.random.default_rng(8)
+
+    def said(mechanism: mm.KRR | mm.Subset, people: Any) -> bool:
+        found = mm.estimate(mechanism.simulate(np.asarray(people), rng))
+        assert "and not the noise" in found.why
+        hidden = [note for note in found.notes if note.startswith("noise hides the shares")]
+        assert ("Note: noise hides" in str(found)) == bool(hidden)
+        return bool(hidden)
+
+    # Its shares cannot be farther from equal ones than half: below a standard error of 3.16.
+    assert all(said(mm.KRR(2, 0.01), [500, 500]) for _ in range(5))
+    assert not said(mm.KRR(2, 1.0), [500, 500])
+    # Equal shares that are well seen, and shares of which one stands out though most are hidden.
+    assert not said(mm.KRR(10, 1.0), np.full(10, 10**6))
+    assert said(mm.Subset(500, 1.0), np.full(500, 4))
+    assert not said(mm.Subset(500, 1.0), [1002, *[2] * 499])
 
 
 def test_very_many_distinct_counts_are_thinned_out_without_harm() -> None:
