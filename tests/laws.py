@@ -263,6 +263,6 @@ SMALL: list[Mechanism[Any]] = [
         ["tea", "Z\u00fcrich", "mate"], complete=True
     ),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7).over(["tea", "coffee"]),
-    Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
+    Rappor(width=3, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
 ]
 """Small enough to walk every branch; at least one of each kind."""

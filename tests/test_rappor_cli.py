@@ -14,7 +14,6 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from docs.make_tables import DOCS
 
 from murmurs import Counts, Rappor, estimate
 from murmurs.cli import main
@@ -27,8 +26,8 @@ from murmurs.rappor_files import (
     write_counts,
     write_reports,
 )
-from tests.test_readme import blocks, write_files
-from tests.test_readme import run as run_shell
+from tests.pages import DOCS, commands, type_in, write_files
+from tests.printed import same
 
 PARAMS = "k,h,m,p,q,f\n16,2,32,0.25,0.75,0.3\n"
 STRINGS = ["apple", "banana", "carrot", "kiwi", "Zürich"]
@@ -243,13 +242,8 @@ def test_options_outside_their_range_are_refused(option: str, desk: Path) -> Non
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     text = (DOCS / "google-rappor.md").read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == ["params.csv", "strings.txt", "reports.csv", "counts.csv"]
-    commands = [
-        pair
-        for block in blocks(text, "console")
-        for pair in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
-    ]
-    assert len(commands) == 4
-    for command, shown in commands:
-        done = run_shell(command, tmp_path)
-        assert done.returncode == 0, f"{command}: {done.stderr}"
-        assert done.stdout == shown, command
+    typed = commands(text)
+    assert len(typed) == 4
+    for command, shown in typed:
+        printed = type_in(command, tmp_path)
+        assert same(shown, printed), f"{command}:\n{printed}"

@@ -2,67 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import click
 import pytest
-from docs.make_tables import COMPARED, DOCS, LAWS, NAMES, fill, l1_errors, relative
+from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, estimate, estimators
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
-
-README = DOCS.parent / "README.md"
-PAGES = [README, DOCS.parent / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-
-
-def blocks(text: str, language: str) -> list[str]:
-    """The fenced blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-
-
-def section(text: str, title: str) -> str:
-    """What stands under a title, up to the next one."""
-    [found] = re.findall(rf"^## {title}$(.*?)^## ", text, re.DOTALL | re.MULTILINE)
-    return str(found)
-
-
-def write_files(text: str, folder: Path) -> list[str]:
-    """Write the files that a page shows, each after its name and a colon; return the names."""
-    found = re.findall(r"`([\w.]+)`:\n\n```(?:toml|text)\n(.*?)```", text, re.DOTALL)
-    for name, content in found:
-        (folder / name).write_text(content, encoding="utf-8")
-    return [name for name, _ in found]
-
-
-def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script in a folder, with this environment's commands first."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["sh", "-e", "-c", script],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONUTF8": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
+from tests.printed import same
 
 
 def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
     text = README.read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == ["coffee.toml", "answers.txt"]
     [script] = [block for block in blocks(text, "sh") if "murmurs publish" in block]
-    done = run(script, tmp_path)
-    assert done.returncode == 0, done.stderr
-    table = done.stdout[done.stdout.index("95 % interval") :]
+    printed = run(script, tmp_path)
+    table = printed[printed.index("95 % interval") :]
     for label in ("espresso", "filter", "tea", "nothing"):
-        assert re.search(rf"^{label} +\d+\.\d %", table, re.MULTILINE), done.stdout
+        assert re.search(rf"^{label} +\d+\.\d %", table, re.MULTILINE), printed
     assert (tmp_path / "reports.bin").stat().st_size > 10_000
 
 
@@ -78,11 +40,9 @@ def test_the_commands_of_a_page_print_what_it_shows(
 ) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == files
-    for block in blocks(text, "console"):
-        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            done = run(command, tmp_path)
-            assert done.returncode == 0, f"{command}: {done.stderr}"
-            assert done.stdout == shown, command
+    for command, shown in commands(text):
+        printed = type_in(command, tmp_path)
+        assert same(shown, printed), f"{command}:\n{printed}"
 
 
 def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:
@@ -120,7 +80,7 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
     tables: list[str] = []
     for page in DOCS.rglob("*.md"):
         text = page.read_text(encoding="utf-8")
-        assert fill(text) == text, f"{page} is stale: run python docs/make_tables.py --write"
+        assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
     others = ["best", "floors", "estimators", "accuracy", "memories", "promises"]
     assert sorted(tables) == sorted([*NAMES, *others])
@@ -128,10 +88,13 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
 
 def test_a_stale_table_is_noticed() -> None:
     text = (DOCS / "mechanisms" / "krr.md").read_text(encoding="utf-8")
-    assert fill(text.replace("(×1.68)", "(×1.67)")) == text != text.replace("(×1.68)", "(×1.67)")
+    stale = text.replace("(×1.68)", "(×1.67)")
+    assert same(text, fill(stale))
+    assert not same(text, stale)
     text = (DOCS / "estimators" / "index.md").read_text(encoding="utf-8")
     stale = re.sub(r"\| `simplex` \| 1\.\d+", "| `simplex` | 0.001", text)
-    assert fill(stale) == text != stale
+    assert same(text, fill(stale))
+    assert not same(text, stale)
 
 
 ESTIMATORS = {*estimators.BY_NAME, "report_likelihood"}
