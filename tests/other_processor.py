@@ -17,7 +17,7 @@ import numpy as np
 
 def environment() -> dict[str, str]:
     """Return variables under which NumPy, OpenBLAS, the C library and numba round otherwise."""
-    from numpy._core._multiarray_umath import (  # NumPy tells it nowhere else but in print
+    from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]  # told nowhere else
         __cpu_dispatch__,
         __cpu_features__,
     )
