@@ -578,3 +578,24 @@ def test_a_long_list_of_long_answers_is_encoded_in_bounded_parts(desk: Path) -> 
     question: Question = survey.questions[0]
     assert sum(len(part) for part in read_reports(desk / "x", survey)[1]) == 100
     assert question.is_open
+
+
+def test_standard_output_onto_the_input_is_refused_too(desk: Path) -> None:
+    before = (desk / "answers.txt").read_bytes()
+    for redirect in ("1<> answers.txt", ">> answers.txt"):
+        command = f"{sys.executable} -m murmurs encode coffee.json answers.txt -o - {redirect}"
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=desk, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert "which this command reads" in done.stderr
+        assert (desk / "answers.txt").read_bytes() == before
+
+
+def test_a_file_may_be_named_like_standard_input(desk: Path) -> None:
+    (desk / "-").write_bytes((desk / "answers.txt").read_bytes())
+    good("encode coffee.json ./- -o dash.bin --seed 1")
+    good("encode coffee.json answers.txt -o same.bin --seed 1")
+    assert (desk / "dash.bin").read_bytes() == (desk / "same.bin").read_bytes()
+    good("encode coffee.json answers.txt -o ./- --seed 1")
+    assert (desk / "-").read_bytes() == (desk / "same.bin").read_bytes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import murmurs as mm
 from murmurs import Device, Question, Rappor, Secure, clients, schemes, strings
 from murmurs.longitudinal import Longitudinal
 from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.reading import blocks_of_lines
 from tests import laws
 
 SECRETS = ("SECRET", "987654321")
@@ -213,3 +215,22 @@ def test_a_label_that_is_refused_is_told_which_there_are() -> None:
     message = refusal(lambda: question.answer("SECRET"))
     assert message.startswith("this is not an answer to 'drink'; answers are 'coffee', 'ttttttt")
     assert len(message) < 200
+
+
+def test_an_answer_inside_an_array_of_arrays_is_not_told_and_not_cut() -> None:
+    """An array without dimensions inside an array of objects is looked into like any other."""
+    for inner in (np.array("SECRET"), np.array(2.7), np.array(True), np.array(["SECRET"])):
+        answers = np.empty(2, object)
+        answers[0], answers[1] = inner, 1
+        with pytest.raises((TypeError, ValueError)) as error:
+            mm.KRR(k=4, epsilon=1.0).encode_many(answers)
+        assert "SECRET" not in str(error.value)
+        assert error.value.__context__ is None or error.value.__suppress_context__
+
+
+def test_bytes_that_are_no_text_are_kept_out_of_the_chain_of_errors(tmp_path: Path) -> None:
+    path = tmp_path / "answers.txt"
+    path.write_bytes(b"tea\n\xffSECRET\n")
+    with pytest.raises(ValueError, match="line 2: it is not UTF-8") as error:
+        list(blocks_of_lines(path))
+    assert error.value.__context__ is None

@@ -207,3 +207,22 @@ def test_few_reports_choose_nobody() -> None:
     assert found.shares.sum() == pytest.approx(1.0)
     assert np.isfinite(found.interval()).all()
     assert not found.detected().present.any()
+
+
+def test_a_common_string_is_chosen_however_few_the_equations_are() -> None:
+    """Two cohorts of two places give two equations; all people hold one of eight strings."""
+    view = mm.ORR(epsilon=2.0, width=2, cohorts=2).over([f"s{i}" for i in range(8)])
+    found = selection(view.simulate([20_000, *[0] * 8], np.random.default_rng(1)))
+    group = next((g for g in found.fit.confounded if 0 in g), np.array([0]))
+    assert found.shares[group].sum() > 0.9
+
+
+def test_noise_of_strings_that_were_not_chosen_is_told() -> None:
+    view = mm.ORR(epsilon=3.0, width=4, cohorts=4).over([f"s{i}" for i in range(200)])
+    people = np.zeros(201, np.int64)
+    people[:12] = 2500
+    notes = selection(view.simulate(people, np.random.default_rng(1))).notes
+    assert any("strings that were not chosen" in note for note in notes)
+    people[:12], people[0] = 0, 30_000
+    notes = selection(view.simulate(people, np.random.default_rng(1))).notes
+    assert not any("strings that were not chosen" in note for note in notes)

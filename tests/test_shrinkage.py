@@ -178,8 +178,7 @@ def test_a_note_says_where_noise_hides_the_shares() -> None:
     assert not hidden_note(np.ones(1), np.zeros(1))
     (note,) = hidden_note(np.full(2, 0.5), np.full(2, 3.16**2))
     assert note.startswith(
-        "noise hides the shares: none differs from an equal share, 50 %, by more than its standard "
-        "error, about 316 %; "
+        "noise hides the shares: their standard error is about 316 %, and an equal share is 50 %; "
     )
 
 

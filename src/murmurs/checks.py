@@ -173,6 +173,11 @@ def _stranger(
             found = _stranger(value, here)
             if found:
                 return found
+        elif isinstance(value, np.ndarray) and value.dtype.kind not in "iu":
+            inner = value.tolist()
+            found = _stranger(inner, here) if isinstance(inner, list) else _stranger([inner], at)
+            if found:
+                return (here, found[1]) if value.ndim == 0 else found
         elif not isinstance(value, np.ndarray):
             number = index(value)
             if number is None or not -(2**63) <= number < 2**63:

@@ -80,18 +80,23 @@ def blocks_of_lines(
     with opened(path) as file:
         for block in _whole_lines(file, longest):
             data = block.removeprefix(_MARK) if first == 1 else block
-            try:
-                text = data.removesuffix(b"\n").decode()
-            except UnicodeDecodeError:
+            if len(data) > longest or _not_utf8(data):
                 _refuse_first(path, first, data, longest)
-                raise
-            if len(data) > longest:
-                _refuse_first(path, first, data, longest)
+            text = data.removesuffix(b"\n").decode()
             if not as_they_are:
                 text = text.replace("\r\n", "\n").removesuffix("\r")
             texts = text.split("\n")
             yield first, texts
             first += len(texts)
+
+
+def _not_utf8(data: bytes) -> str | None:
+    """Return why bytes are not UTF-8, if they are not; Python's own error would hold them all."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 ({error.reason} at byte {error.start + 1})"
+    return None
 
 
 def _whole_lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
@@ -112,10 +117,9 @@ def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
     for number, data in enumerate(block.split(b"\n"), first):
         if len(data) > longest:
             refuse(path, number, f"it is longer than {longest} bytes, which is the most")
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            refuse(path, number, f"it is not UTF-8 ({error.reason} at byte {error.start + 1})")
+        wrong = _not_utf8(data)
+        if wrong is not None:
+            refuse(path, number, wrong)
 
 
 def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:

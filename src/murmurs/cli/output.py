@@ -18,10 +18,20 @@ from murmurs.writing import STANDARD, is_standard_output
 
 MOST_PEOPLE = 2**62
 
-existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
-piped_file = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+
+class FilePath(click.Path):
+    """A path; "-" alone is standard input or output, and "./-" a file of that name."""
+
+    def coerce_path_result(self, value: Any) -> Path:
+        """Return the path, such that only a plain "-" equals STANDARD."""
+        path = Path(os.fsdecode(value))
+        return path.absolute() if path == STANDARD and os.fsdecode(value) != "-" else path
+
+
+existing_file = FilePath(exists=True, dir_okay=False)
+piped_file = FilePath(exists=True, dir_okay=False, allow_dash=True)
 """A file that is read once, from its beginning to its end; "-" is standard input."""
-new_file = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
+new_file = FilePath(dir_okay=False, writable=True, allow_dash=True)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 people_option = click.option(
     "--people",
@@ -63,7 +73,7 @@ class Command(click.Command):
 def _same_file(source: Path, output: Path) -> bool:
     """Whether two paths lead to one file that has contents to lose."""
     try:
-        there = output.stat()
+        there = os.fstat(sys.stdout.fileno()) if output == STANDARD else output.stat()
         read = os.fstat(sys.stdin.fileno()) if source == STANDARD else source.stat()
     except (OSError, ValueError, AttributeError):  # nothing there yet, or no file behind it
         return False

@@ -171,7 +171,7 @@ def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
     """
     k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
-    most = k if channel.is_solved else min(MOST_SOLVED, channel.rows * (channel.width - 1) // 3)
+    most = k if channel.is_solved else min(MOST_SOLVED, max(1, (channel.equations - 1) // 3))
     chosen = np.zeros(k, np.bool_)
     nobody = _on_simplex(np.zeros(channel.k), chosen)
     fit = Selected(counts, np.flatnonzero(chosen), nobody, law=channel)

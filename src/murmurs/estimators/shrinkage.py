@@ -81,10 +81,9 @@ def hidden_note(shares: Floats, noise: Floats) -> tuple[str, ...]:
     if error <= 0.5 / k or (np.abs(shares - 1 / k) > np.sqrt(noise)).any():
         return ()
     return (
-        f"noise hides the shares: none differs from an equal share, {_per_cent(1 / k)}, by more "
-        f"than its standard error, about {_per_cent(error)}; that shares are alike here means that "
-        "little is known of them, not that they are equal: ask more people, or with a larger "
-        "epsilon",
+        f"noise hides the shares: their standard error is about {_per_cent(error)}, and an equal "
+        f"share is {_per_cent(1 / k)}; that they come out alike means that little is known of "
+        "them, not that they are equal: ask more people, or with a larger epsilon",
     )
 
 

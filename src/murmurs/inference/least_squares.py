@@ -26,6 +26,9 @@ from murmurs.layout import Layout
 NOTED = 1.2
 """Variance inflation from which on a note is added."""
 
+NOTED_OF_FEW = 3.0
+"""The same where inflation is not tested first: few equations may give some by chance."""
+
 
 @dataclass(frozen=True, eq=False)
 class Places(Fit):
@@ -192,6 +195,18 @@ class Selected(Places):
         """The weight of each answer's own evidence, if it is added to the chosen ones."""
         return self._every.own_weights * (1 - self.solver.explained())
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say when much mass lies on answers that were not chosen."""
+        if self.inflation <= NOTED_OF_FEW:
+            return super().notes
+        return (
+            *super().notes,
+            "much is held by strings that were not chosen or not listed, and adds to the noise: "
+            f"intervals are {self.inflation**0.5:.2g} times as wide for that, and a test of a "
+            "change finds little; ask with more cohorts or places",
+        )
+
     def shares_of(self, masses: Floats) -> Floats:
         """Return the solution, and for each other answer what it gets beside the chosen ones."""
         shares = self.solver.solve(masses)
@@ -289,6 +304,11 @@ class SharedOut(Fit):
     def tells_absence(self) -> bool:
         """As the first fit does."""
         return self.first.tells_absence
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """As the first fit has them."""
+        return self.first.notes
 
     @property
     def confounded(self) -> Sequence[Integers]:
