@@ -168,3 +168,12 @@ def test_very_many_candidates_are_taken(desk: Path) -> None:
     assert "Estimator: selection" in text
     assert "Found: 3 of 5003 candidates; at most a 5 % chance" in text
     assert "… and 4964 more" in text
+
+
+def test_it_is_said_in_words_that_no_candidate_was_found(desk: Path) -> None:
+    """Each of three absent candidates is found with a chance of 5 % / 3; the seed is fixed."""
+    good("simulate pages.json people.csv --seed 3 -o counts.json")
+    (desk / "absent.txt").write_text("https://a.example\nhttps://b.example\nhttps://c.example\n")
+    text = good("estimate counts.json --candidates absent.txt")
+    assert text.endswith("None of the 3 candidates was found.\n")
+    assert "Found" not in text

@@ -52,7 +52,15 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
         for question in survey.questions
     ]
     title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
-    header = ["question", "answers", "mechanism", "epsilon", "realised", "forever", "bytes a report"]
+    header = [
+        "question",
+        "answers",
+        "mechanism",
+        "epsilon",
+        "realised",
+        "forever",
+        "bytes a report",
+    ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
 
 
