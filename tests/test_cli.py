@@ -313,3 +313,38 @@ def test_a_published_survey_of_another_version_is_told_apart(desk: Path) -> None
     sentence = refused("count later.json reports.bin -o x", desk)
     assert f"reports.bin holds reports for survey {SURVEY.fingerprint!r}" in sentence
     assert "version 2" in sentence
+
+
+LONGITUDINAL = """
+name = "weekly"
+[[questions]]
+name = "kept"
+labels = ["a", "b"]
+mechanism = {name = "LOSUE", epsilon = 1.0, forever = 2.0}
+[[questions]]
+name = "fresh"
+labels = ["a", "b"]
+mechanism = {name = "BasicRappor", f = 0.0, p = 0.25, q = 0.75}
+[[questions]]
+name = "once"
+labels = ["a", "b"]
+mechanism = {name = "KRR", epsilon = 1.0}
+"""
+
+
+def test_publish_shows_the_epsilon_of_all_reports(desk: Path) -> None:
+    (desk / "weekly.toml").write_text(LONGITUDINAL)
+    table = good("publish weekly.toml -o weekly.json").splitlines()[2:]
+    column = table[0].split().index("forever")
+    assert [row.split()[column] for row in table[2:]] == ["2", "inf", "–"]
+
+
+def test_encode_says_that_permanent_responses_are_not_kept(desk: Path) -> None:
+    (desk / "weekly.toml").write_text(LONGITUDINAL)
+    (desk / "letters.txt").write_text("a\nb\n")
+    result = run("encode weekly.toml letters.txt --question kept -o kept.bin")
+    assert "murmurs.Device: see docs/longitudinal.md" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "murmurs.Device" not in result.stdout
+    for name in ("fresh", "once"):  # which have no permanent response
+        assert not run(f"encode weekly.toml letters.txt --question {name} -o {name}.bin").stderr

@@ -599,3 +599,28 @@ def test_a_file_may_be_named_like_standard_input(desk: Path) -> None:
     assert (desk / "dash.bin").read_bytes() == (desk / "same.bin").read_bytes()
     good("encode coffee.json answers.txt -o ./- --seed 1")
     assert (desk / "-").read_bytes() == (desk / "same.bin").read_bytes()
+
+
+def test_a_file_of_which_nothing_is_whole_is_refused_by_salvage_too(desk: Path) -> None:
+    data = (desk / "reports.bin").read_bytes()
+    (desk / "cut.bin").write_bytes(data[: data.index(b"\n") + 20])
+    result = run("count coffee.json cut.bin -o x.json --salvage")
+    assert result.exit_code == 2
+    assert "there is nothing to save in cut.bin: no block of reports is whole" in result.stderr
+    assert not (desk / "x.json").exists()
+    good("count coffee.json cut.bin reports.bin -o x.json --salvage")
+
+
+def test_reports_are_not_estimated_before_they_are_counted(desk: Path) -> None:
+    result = run("estimate reports.bin")
+    assert result.exit_code == 2
+    assert "reports.bin is a file of reports: run murmurs count first" in result.stderr
+
+
+@pytest.mark.parametrize("line", ["count coffee.json reports.bin", "add counts.json"])
+def test_people_of_a_mechanism_with_fresh_noise_are_left_out(desk: Path, line: str) -> None:
+    good("count coffee.json reports.bin -o counts.json")
+    result = run(f"{line} -o x.json --people same")
+    assert result.exit_code == 2
+    assert "noise is fresh in every report: leave --people out" in result.stderr
+    assert not (desk / "x.json").exists()

@@ -61,7 +61,7 @@ def test_strings_are_encoded_counted_and_found(desk: Path, way: str) -> None:
         assert abs(share - truth.get(label, 0.3)) < 5 * error
         assert error < 0.03
     text = good("estimate counts.json --candidates candidates.txt")
-    assert "Found: 2 of 3 candidates are there" in text
+    assert "Found: 2 of 3 candidates; at most a 5 % chance" in text
     assert "https://z\u00fcrich.example" in text
     # Without normalisation the decomposed candidate would be another string, and nobody's.
     result = run("estimate counts.json --candidates candidates.txt")
@@ -139,7 +139,7 @@ def test_a_complete_list_has_no_others(desk: Path) -> None:
     assert document["labels"] == list(PEOPLE)
     assert sum(document["shares"]) == pytest.approx(1.0)
     text = good("estimate counts.json --candidates all.txt --complete")
-    assert "Found: 3 of 3 candidates are there" in text
+    assert "Found: 3 of 3 candidates; at most a 5 % chance" in text
     with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
     assert with_others["labels"][-1] == "(other)"
 
@@ -166,5 +166,14 @@ def test_very_many_candidates_are_taken(desk: Path) -> None:
     (desk / "many.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
     text = good("estimate counts.json --candidates many.txt")
     assert "Estimator: selection" in text
-    assert "Found: 3 of 5003 candidates are there" in text
+    assert "Found: 3 of 5003 candidates; at most a 5 % chance" in text
     assert "… and 4964 more" in text
+
+
+def test_it_is_said_in_words_that_no_candidate_was_found(desk: Path) -> None:
+    """Each of three absent candidates is found with a chance of 5 % / 3; the seed is fixed."""
+    good("simulate pages.json people.csv --seed 3 -o counts.json")
+    (desk / "absent.txt").write_text("https://a.example\nhttps://b.example\nhttps://c.example\n")
+    text = good("estimate counts.json --candidates absent.txt")
+    assert text.endswith("None of the 3 candidates was found.\n")
+    assert "Found" not in text

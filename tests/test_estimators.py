@@ -757,3 +757,21 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
 def test_shares_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="the noise of these counts is so large that shares are"):
         project(np.array([0.5, np.nan]))
+
+
+def test_what_is_handed_in_by_mistake_is_named_with_the_way_out() -> None:
+    rr = mm.KRR(k=4, epsilon=1.0)
+    counts = rr.count([0, 1, 1, 2])
+    question = mm.Question("drink", ("a", "b", "c", "d"), rr)
+    with pytest.raises(TypeError, match=r"read_counts returns \(question, counts\): pass the coun"):
+        mm.estimate((question, counts))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"not Counts: murmurs.estimate\(counts\) first"):
+        mm.estimate(counts).difference(counts)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not list: estimate both"):
+        mm.estimate(counts).difference([0.5, 0.5])  # type: ignore[arg-type]
+    shares = [0.4, 0.3, 0.2, 0.1]
+    for given in (shares, np.array(shares), dict(enumerate(shares))):
+        with pytest.raises(TypeError, match="look like shares: multiply them by the number of peo"):
+            rr.simulate(given)
+    with pytest.raises(TypeError, match="if they are whole"):
+        rr.simulate([40.0, 30.0, 20.0, 10.0])

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from murmurs import KRR, ORR, OUE, Counts, Question, Subset, Survey
+from murmurs import KRR, LOSUE, ORR, OUE, Counts, Question, Subset, Survey
 from murmurs.files import (
     BLOCK,
     LONGEST_HEADER,
+    PeopleError,
     add_counts,
     count_reports,
+    read_candidates,
     read_counts,
     read_reports,
     write_counts,
@@ -700,3 +702,37 @@ def test_counts_that_are_no_json_are_refused_with_the_path(
     assert str(error.value).startswith(f"{path} is not a file of counts: ")
     assert words in str(error.value)
     assert len(str(error.value)) < 400
+
+
+def test_paths_may_be_text_and_a_single_one_stands_for_itself(tmp_path: Path) -> None:
+    question = SURVEY.question("unary")
+    reports, counts = str(tmp_path / "reports"), str(tmp_path / "counts")
+    assert write_reports(reports, SURVEY, question, [reports_to(question, 50)]) == 50
+    assert sum(map(len, read_reports(reports, SURVEY)[1])) == 50
+    of, found = count_reports(reports, SURVEY)
+    assert count_reports(Path(reports), SURVEY)[1] == found
+    assert count_reports([reports, Path(reports)], SURVEY)[1] == found + found
+    write_counts(counts, SURVEY, of, found)
+    assert read_counts(counts, SURVEY)[1] == found
+    assert add_counts(counts)[2] == found
+    assert add_counts([Path(counts), counts])[2] == found + found
+    strings = tmp_path / "strings"
+    strings.write_text("tea\nmate\n")
+    assert read_candidates(str(strings))[0] == ("tea", "mate")
+    for none in (lambda: count_reports([], SURVEY), lambda: add_counts([])):
+        with pytest.raises(ValueError, match="there are no files: give at least one path"):
+            none()
+
+
+def test_errors_about_people_speak_the_language_of_the_caller(tmp_path: Path) -> None:
+    question = Question("drink", ("a", "b"), LOSUE(k=2, epsilon=1.0, forever=2.0))
+    survey = Survey("weekly", (question,))
+    path = tmp_path / "reports"
+    write_reports(path, survey, question, [reports_to(question, 10)])
+    with pytest.raises(PeopleError, match='people="other" if each') as error:
+        count_reports([path, path], survey)
+    assert "--people" not in str(error.value)
+    assert "--people other if each" in error.value.on_command_line
+    write_reports(path, SURVEY, SURVEY.question("rr"), [reports_to(SURVEY.question("rr"), 10)])
+    with pytest.raises(PeopleError, match="fresh in every report: leave people out"):
+        count_reports(path, SURVEY, people="same")

@@ -585,8 +585,9 @@ def test_a_device_without_a_named_memory_is_refused_with_all_promises(memory: An
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is looked for below
         Device(SMALL[1], SECRET, "q", memory=memory)
     for name, stated in MEMORIES.items():
-        assert f"{name!r}, each {stated.unit} costs epsilon_forever" in str(error.value)
-    with pytest.raises(ValueError, match="say by its memory what the device promises, not None"):
+        assert f"{name!r}: each {stated.unit} costs epsilon_forever" in str(error.value)
+    needed = "Device needs memory='value', 'change' or 'period', not None"
+    with pytest.raises(ValueError, match=needed):
         Device(SMALL[1], SECRET, "q")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal
 
 import numpy as np
 
-from murmurs.checks import whole
+from murmurs.checks import shown, whole
 from murmurs.longitudinal import Longitudinal
 from murmurs.randomness import Derived, Randomness, Secure, as_randomness
 from murmurs.wire import Report
@@ -89,7 +89,8 @@ MEMORIES = {
         Memory(
             "value",
             unit="different value",
-            between="courses of values with the same pattern of equal ones",
+            between="two histories in which the same reports repeat the same value, such as A A "
+            "B A and C C D C",
             visible="when values change, and which reports are of one value",
             price="nothing to store; a value that comes back is recognised",
             use="values hardly ever change, or it is no secret when they do and when they return",
@@ -99,7 +100,7 @@ MEMORIES = {
         Memory(
             "change",
             unit="segment without a change",
-            between="courses of values that change at the same reports",
+            between="two histories that change at the same reports",
             visible="when values change",
             price="a state to store; a value that comes back is paid for again",
             use="values change a few times, and it is no secret when",
@@ -109,7 +110,7 @@ MEMORIES = {
         Memory(
             "period",
             unit="period",
-            between="all courses of values",
+            between="any two histories",
             visible="nothing",
             price="a state to store; a change is told in the next period, and a value that stays "
             "is paid for in each",
@@ -140,16 +141,16 @@ class Device(Generic[Report]):
     >>> import murmurs as mm
     >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, forever=2.0)
     >>> secret = bytes(range(32))  # secrets.token_bytes(32) is better
-    >>> device = Device(mechanism, secret, "coffee", memory="period")
+    >>> device = Device(mechanism, secret, "coffee/drink", memory="period")
     >>> len(device.report(3, period=2024)), len(device.report(5, period=2024))
     (1, 1)
     >>> [device.epsilon_spent(periods) for periods in (1, 2)]
     [2.0, 4.0]
     >>> print(device.promise)
-    Any number of reports costs epsilon 2 for each period, between all courses of values. Visible
+    Any number of reports costs epsilon 2 for each period, between any two histories. Visible
     beyond that: nothing.
     >>> device
-    Device(mechanism=LOSUE(k=8, epsilon=1.0, forever=2.0), question='coffee', memory='period')
+    Device(mechanism=LOSUE(k=8, epsilon=1.0, forever=2.0), question='coffee/drink', memory='period')
     """
 
     mechanism: Longitudinal[Report]
@@ -169,9 +170,11 @@ class Device(Generic[Report]):
         if not isinstance(self.question, str):
             raise TypeError(f"question must be text, not {self.question!r}")
         if self.memory not in MEMORIES:
-            promises = "; ".join(f"{name!r}, {m.promise}" for name, m in MEMORIES.items())
+            *names, last = (repr(name) for name in MEMORIES)
+            promises = "; ".join(f"{name!r}: {m.promise}" for name, m in MEMORIES.items())
             raise ValueError(
-                f"say by its memory what the device promises, not {self.memory!r}: {promises}"
+                f"Device needs memory={', '.join(names)} or {last}, not {shown(self.memory)}. "
+                f"It says what is promised. {promises}"
             )
         if not isinstance(self.state, MutableMapping):
             raise TypeError(f"state must be a dict or the like, not {type(self.state).__name__}")

@@ -115,6 +115,9 @@ class Estimate:
 
     def difference(self, other: Estimate, target: Target = "population") -> Difference:
         """Compare with another period, segment or release; see `murmurs.comparison.Difference`."""
+        if not isinstance(other, Estimate):
+            way = "murmurs.estimate(counts) first" if isinstance(other, Counts) else "estimate both"
+            raise TypeError(f"the difference is to an Estimate, not {type(other).__name__}: {way}")
         return Difference(self, other, target)
 
     @property

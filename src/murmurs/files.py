@@ -47,6 +47,9 @@ _CHECK = hashlib.sha256().digest_size
 _HEADER = ("murmurs", "format", "survey", "question")
 _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "digest")
 
+AnyPath = str | Path
+"""Where a file is; "-" is standard input or output."""
+
 Salvage = Callable[[str], object]
 """What is told about the rest of a file, of which only the beginning can be read."""
 
@@ -54,7 +57,9 @@ Salvage = Callable[[str], object]
 # Reports
 
 
-def write_reports(path: Path, survey: Survey, question: Question, parts: Iterable[Reports]) -> int:
+def write_reports(
+    path: AnyPath, survey: Survey, question: Question, parts: Iterable[Reports]
+) -> int:
     """Write arrays of reports to a question one after another; return how many reports."""
     _check_asked(survey, question)
     shape = question.mechanism.shape
@@ -72,7 +77,7 @@ def write_reports(path: Path, survey: Survey, question: Question, parts: Iterabl
             f"{LONGEST_HEADER} bytes"
         )
     n, check = 0, hashlib.sha256(line).digest()
-    with writing(path) as file:
+    with writing(Path(path)) as file:
         file.write(line)
         for block in _blocks(parts, shape, most * shape.size):
             count = len(block) // shape.size
@@ -102,7 +107,7 @@ def _put(file: IO[bytes], before: bytes, data: bytes) -> bytes:
 
 
 def read_reports(
-    path: Path, survey: Survey, salvage: Salvage | None = None
+    path: AnyPath, survey: Survey, salvage: Salvage | None = None
 ) -> tuple[Question, Iterator[Reports]]:
     """Return the question that a file of reports answers, and its reports part by part.
 
@@ -110,42 +115,64 @@ def read_reports(
     that place. With ``salvage`` they end there instead, and it is told what is wrong. A block is
     handed on only after its checksum was found right.
     """
-    stream = _read_file(path, survey, salvage)
+    stream = _read_file(Path(path), survey, salvage)
     return next(stream).question, (part.reports for part in stream)
 
 
 def count_reports(
-    paths: Sequence[Path],
+    paths: AnyPath | Sequence[AnyPath],
     survey: Survey,
     salvage: Salvage | None = None,
     *,
     people: People | None = None,
 ) -> tuple[Question, Counts]:
-    """Return the question that files of reports answer, and all their reports added up.
+    """Return the question that one or more files of reports answer, and all their reports added up.
 
     ``people`` says for a longitudinal mechanism whose reports the files hold; see `pool`.
     """
-    question, first = read_reports(paths[0], survey, salvage)
+    start, *rest = _listed(paths)
+    question, first = read_reports(start, survey, salvage)
     counted = [question.mechanism.count_checked(first)]
-    for path in paths[1:]:
+    for path in rest:
         asked, more = read_reports(path, survey, salvage)
         if asked != question:
             raise ValueError(
-                f"{named(path)} answers {shown(asked.name)} and {named(paths[0])} "
+                f"{named(path)} answers {shown(asked.name)} and {named(start)} "
                 f"{shown(question.name)}: count them apart"
             )
         counted.append(question.mechanism.count_checked(more))
     return question, _pooled(counted, people)
 
 
+def _listed(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    """Return one path or several as a list with at least one."""
+    found = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not found:
+        raise ValueError("there are no files: give at least one path")
+    return found
+
+
+class PeopleError(ValueError):
+    """Whose the counts are must be said, or cannot be; ``on_command_line`` says it in options."""
+
+    def __init__(self, message: str, on_command_line: str) -> None:
+        super().__init__(message)
+        self.on_command_line = on_command_line
+
+
 def _pooled(counted: Sequence[Counts], people: People | None) -> Counts:
     """Return the counts of several files as one, if it is said whose they are where it matters."""
     mechanism = counted[0].mechanism
     if len(counted) > 1 and people is None and mechanism.is_longitudinal:
-        raise ValueError(
-            f"{len(counted)} files of {mechanism} may be of the same people: say --people other if "
-            "each is of other people, --people same if all are of the same people"
+        rule = f"{len(counted)} files of {mechanism} may be of the same people"
+        way = "{} if each is of other people, {} if all are of the same people"
+        raise PeopleError(
+            f"{rule}: say " + way.format('people="other"', 'people="same"'),
+            f"{rule}: say " + way.format("--people other", "--people same"),
         )
+    if people == "same" and not mechanism.is_longitudinal:
+        rule = f"{mechanism} keeps no permanent response, and noise is fresh in every report"
+        raise PeopleError(f"{rule}: leave people out", f"{rule}: leave --people out")
     return pool(counted, people=people or "other")
 
 
@@ -248,7 +275,7 @@ def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
 # Counts
 
 
-def write_counts(path: Path, survey: Survey | str, question: Question, counts: Counts) -> None:
+def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts: Counts) -> None:
     """Write counts with the question they answer, so that the file can be read on its own.
 
     ``survey`` is the survey that has the question, or its fingerprint.
@@ -276,29 +303,30 @@ def write_counts(path: Path, survey: Survey | str, question: Question, counts: C
             f"counts of {counts.mechanism} take {len(data)} bytes, and a file of counts is read up "
             f"to {LONGEST_DOCUMENT}: take fewer cells"
         )
-    with writing(path) as file:
+    with writing(Path(path)) as file:
         file.write(data)
 
 
-def read_counts(path: Path, survey: Survey | None = None) -> tuple[Question, Counts]:
+def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, Counts]:
     """Return the question of a file of counts, and the counts, checked against its mechanism.
 
     The digest in the file says that nothing was altered. With the survey at hand its fingerprint
     and its question are compared too.
     """
-    fingerprint, question, counts = _read_counts(path)
+    file = Path(path)
+    fingerprint, question, counts = _read_counts(file)
     if survey is not None:
-        _check_survey(path, "counts", fingerprint, survey)
+        _check_survey(file, "counts", fingerprint, survey)
         if survey.question(question.name) != question:
             raise ValueError(
-                f"{named(path)} has another question {shown(question.name)} than survey "
+                f"{named(file)} has another question {shown(question.name)} than survey "
                 f"{shown(survey.name)}"
             )
     return question, counts
 
 
 def add_counts(
-    paths: Sequence[Path], *, people: People | None = None
+    paths: AnyPath | Sequence[AnyPath], *, people: People | None = None
 ) -> tuple[str, Question, Counts]:
     """Add up files of counts; return their survey's fingerprint too.
 
@@ -306,19 +334,20 @@ def add_counts(
     be of one question of one survey: what the same mechanism counted for another survey
     is another thing.
     """
-    fingerprint, question, counts = _read_counts(paths[0])
+    start, *rest = _listed(paths)
+    fingerprint, question, counts = _read_counts(start)
     counted = [counts]
-    for path in paths[1:]:
+    for path in rest:
         other, asked, more = _read_counts(path)
         if other != fingerprint:
             raise ValueError(
                 f"{named(path)} holds counts for survey {shown(other, 80)}, but "
-                f"{named(paths[0])} for survey {shown(fingerprint, 80)}: counts of two surveys do "
+                f"{named(start)} for survey {shown(fingerprint, 80)}: counts of two surveys do "
                 "not add up"
             )
         if asked != question:
             raise ValueError(
-                f"{named(path)} answers {shown(asked.name)} and {named(paths[0])} "
+                f"{named(path)} answers {shown(asked.name)} and {named(start)} "
                 f"{shown(question.name)}: add them apart"
             )
         counted.append(more)
@@ -326,8 +355,11 @@ def add_counts(
 
 
 def _read_counts(path: Path) -> tuple[str, Question, Counts]:
+    data = contents(path)
+    if _is_header_of_reports(data):
+        raise ValueError(f"{named(path)} is a file of reports: run murmurs count first")
     try:
-        found = _of_kind("counts", document(contents(path)), _COUNTS)
+        found = _of_kind("counts", document(data), _COUNTS)
         question = question_from_document(found["question"])
         cells = _whole_numbers(found["cells"])
         counts = Counts(question.mechanism, found["n"], cells, found["times"])
@@ -336,6 +368,16 @@ def _read_counts(path: Path) -> tuple[str, Question, Counts]:
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
     return found["survey"], question, counts
+
+
+def _is_header_of_reports(data: bytes) -> bool:
+    """Whether bytes begin as a file of reports does."""
+    line, end, _ = data[:LONGEST_HEADER].partition(b"\n")
+    try:
+        header = document(line)
+    except ValueError:
+        return False
+    return bool(end) and isinstance(header, dict) and header.get("murmurs") == "reports"
 
 
 def _digest(found: dict[str, Any], cells: Integers) -> str:
@@ -406,18 +448,19 @@ def _check_survey(path: Path, what: str, fingerprint: str, survey: Survey) -> No
 # Candidates
 
 
-def read_candidates(path: Path) -> tuple[tuple[str, ...], list[str]]:
+def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
     """Return a list of candidates, one a line, and notes on lines that were normalised.
 
     Lines that are empty, not UTF-8 or there twice are refused, nothing is left out.
     """
-    texts = [text for _, text in lines(path)]
+    file = Path(path)
+    texts = [text for _, text in lines(file)]
     if not texts:
-        raise ValueError(f"{named(path)} has no candidates: it should have one a line")
+        raise ValueError(f"{named(file)} has no candidates: it should have one a line")
     try:
         forms = strings.candidates(texts)
     except ValueError as error:
-        raise ValueError(f"{named(path)}: {error}") from None
+        raise ValueError(f"{named(file)}: {error}") from None
     notes = [
         f"line {number}: {shown(text)} is taken in its normal form (NFC)"
         for number, (text, form) in enumerate(zip(texts, forms, strict=True), 1)

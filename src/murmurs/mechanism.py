@@ -258,7 +258,13 @@ class Mechanism(Reporting[Report]):
 
         Numbers with labels, as those of ``value_counts()``, go where their labels say.
         """
-        array = integers(in_order(histogram, self.k, self.labels, "histogram", self), "histogram")
+        given = in_order(histogram, self.k, self.labels, "histogram", self)
+        if _look_like_shares(given):
+            raise TypeError(
+                "histogram must be numbers of people, and these look like shares: multiply them by "
+                "the number of people and round, as (shares * n).round().astype(int)"
+            )
+        array = integers(given, "histogram")
         if len(array) != self.k:
             raise ValueError(f"histogram has {len(array)} numbers, {self} needs {self.k}")
         bad = first_outside(array, 0, MOST_PEOPLE)
@@ -401,6 +407,17 @@ def check_cells(cells: int, what: str) -> None:
     """Refuse counts that are larger than a collector can live with."""
     if cells > MOST_CELLS:
         raise ValueError(f"{what} must be at most 2**24, not {cells}: so many numbers are counted")
+
+
+def _look_like_shares(values: object) -> bool:
+    """Whether values are fractions that add up to one or so, and no numbers of people."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return False
+    if array.dtype.kind != "f" or array.size == 0:
+        return False
+    return bool(array.min() >= 0 and array.max() < 1 and abs(array.sum() - 1) < 0.05)
 
 
 def _system_generator(random: object) -> np.random.Generator:

@@ -69,10 +69,13 @@ class Commands(click.Group):
 
 
 def _sentence(error: Exception) -> str:
-    """Return what an error says; those of the system say it with a number first."""
+    """Return what an error says; those of the system say it with a number first.
+
+    Some say it in another way where options are typed.
+    """
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return str(getattr(error, "on_command_line", error))
 
 
 def _tidy(message: str, keep: str = "") -> str:

@@ -17,10 +17,10 @@ from murmurs.files import add_counts, write_counts
 @people_option
 @as_json
 def command(counts: tuple[Path, ...], output: Path, people: People | None, as_json: bool) -> None:
-    """Add up files of COUNTS to one question, each of other people.
+    """Add up files of COUNTS to one question, each of other people unless --people says otherwise.
 
-    Files of a longitudinal mechanism need --people: permanent noise of the same people does not
-    average out.
+    Several files of a longitudinal mechanism need --people other or --people same: permanent noise
+    of the same people does not average out.
 
     \b
     Example:

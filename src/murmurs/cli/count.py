@@ -19,6 +19,7 @@ from murmurs.cli.output import (
 )
 from murmurs.counts import People
 from murmurs.files import count_reports, write_counts
+from murmurs.reading import named
 
 
 @click.command("count", cls=Command)
@@ -54,6 +55,12 @@ def command(
     question, counts = count_reports(
         reports, contract, notes.append if salvage else None, people=people
     )
+    if notes and counts.n == 0:
+        names = ", ".join(named(path) for path in reports)
+        raise ValueError(
+            f"there is nothing to save in {names}: no block of reports is whole; copy or encode "
+            "it again"
+        )
     write_counts(output, contract, question, counts)
     for note in notes:
         say(note, err=True)

@@ -5,6 +5,7 @@ What is said about a wrong line is its number and the rule, never what stands in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +22,12 @@ from murmurs.cli.output import (
     new_file,
     piped_file,
     read_survey,
+    say,
     seed_option,
     tell,
 )
 from murmurs.files import write_reports
+from murmurs.longitudinal import Longitudinal
 from murmurs.mechanism import OpenMechanism
 from murmurs.randomness import Secure
 from murmurs.reading import blocks_of_lines, refuse
@@ -46,7 +49,8 @@ def command(
 ) -> None:
     """Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
 
-    To an open question any line that is not empty is an answer.
+    To an open question any line that is not empty is an answer. For a longitudinal mechanism the
+    permanent responses are drawn anew: people who report again need murmurs.Device.
 
     \b
     Example:
@@ -56,7 +60,14 @@ def command(
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
     n = write_reports(output, contract, question, _encoded(answers, question, random))
-    size = question.mechanism.shape.size
+    mechanism = question.mechanism
+    if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_forever):
+        say(
+            "Note: each answer was given a new permanent response, which is not kept. For people "
+            "who report again make reports with murmurs.Device: see docs/longitudinal.md.",
+            err=True,
+        )
+    size = mechanism.shape.size
     what = f"{n} reports of {size} bytes to {question.name!r} written to"
     document = {"question": question.name, "reports": n, "bytes": size}
     tell(what, output, document, as_json=as_json)

@@ -132,9 +132,12 @@ def _found(estimate: Estimate) -> str:
         return f"Which candidates are surely there is not said: {error}."
     if estimate.other is not None:
         present = np.delete(present, estimate.other)
+    found, all_of = int(present.sum()), len(present)
+    if not found:
+        return f"None of the {all_of} candidates was found."
     return (
-        f"Found: {int(present.sum())} of {len(present)} candidates are there, at a chance of 5 % "
-        "that any of them is not (Bonferroni)."
+        f"Found: {found} of {all_of} candidates; "
+        "at most a 5 % chance of any false detection (Bonferroni)."
     )
 
 

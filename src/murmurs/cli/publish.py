@@ -15,7 +15,9 @@ from murmurs.cli.output import (
     read_survey,
     say,
 )
+from murmurs.longitudinal import Longitudinal
 from murmurs.rendering import table
+from murmurs.survey import Question
 from murmurs.writing import is_standard_output, writing
 
 
@@ -44,10 +46,25 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             f"{question.mechanism.epsilon_realised!r}",
+            _forever(question),
             f"{question.mechanism.shape.size}",
         ]
         for question in survey.questions
     ]
     title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
-    header = ["question", "answers", "mechanism", "epsilon", "realised", "bytes a report"]
+    header = [
+        "question",
+        "answers",
+        "mechanism",
+        "epsilon",
+        "realised",
+        "forever",
+        "bytes a report",
+    ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
+
+
+def _forever(question: Question) -> str:
+    """Return the epsilon of all reports made from one permanent response, if there is one."""
+    mechanism = question.mechanism
+    return f"{mechanism.epsilon_forever:g}" if isinstance(mechanism, Longitudinal) else "–"

@@ -15,6 +15,11 @@ def usable(counts: object) -> Counts:
     """
     if isinstance(counts, Estimate):
         raise TypeError("an estimator takes Counts, not Estimate: pass its .counts")
+    if isinstance(counts, tuple) and any(isinstance(part, Counts) for part in counts):
+        raise TypeError(
+            "an estimator takes Counts, not tuple: read_counts returns (question, counts): pass "
+            "the counts"
+        )
     if not isinstance(counts, Counts):
         raise TypeError(
             f"an estimator takes Counts, not {type(counts).__name__}: add reports up first, "
