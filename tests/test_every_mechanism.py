@@ -424,7 +424,7 @@ def test_a_bad_histogram_is_refused(mechanism: AnyMechanism) -> None:
     with pytest.raises(ValueError, match=r"more than 2\*\*62 people"):
         mechanism.simulate([2**62] * mechanism.k)
     with pytest.raises(TypeError, match="histogram must be whole numbers, number 0 is of type fl"):
-        mechanism.simulate([0.5] * mechanism.k)
+        mechanism.simulate([1.5] * mechanism.k)
     with pytest.raises(ValueError, match="histogram must fit into 64 bits, number 0 does not"):
         mechanism.simulate([10**400] * mechanism.k)
 
