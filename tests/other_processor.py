@@ -11,18 +11,16 @@ import hashlib
 import math
 import os
 import sys
+from importlib import import_module
 
 import numpy as np
 
 
 def environment() -> dict[str, str]:
     """Return variables under which NumPy, OpenBLAS, the C library and numba round otherwise."""
-    from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]  # told nowhere else
-        __cpu_dispatch__,
-        __cpu_features__,
-    )
-
-    used = [feature for feature in __cpu_dispatch__ if __cpu_features__[feature]]
+    # Their names differ between versions of NumPy, which tells them nowhere else but in print.
+    core = import_module("numpy._core._multiarray_umath")
+    used = [feature for feature in core.__cpu_dispatch__ if core.__cpu_features__[feature]]
     return {
         "NPY_DISABLE_CPU_FEATURES": " ".join(used),
         "OPENBLAS_CORETYPE": "Prescott",

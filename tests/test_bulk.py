@@ -516,7 +516,7 @@ def test_without_cryptography_bytes_come_from_the_system(monkeypatch: pytest.Mon
     for name in [name for name in sys.modules if name.split(".")[0] == "cryptography"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(ImportError):
+    with pytest.raises(ImportError, match="cryptography"):
         importlib.import_module("cryptography")
     asked: list[int] = []
     system = os.urandom

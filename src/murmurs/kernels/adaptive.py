@@ -23,7 +23,9 @@ SECONDS: dict[str, Callable[..., float]] = {
         # What is redrawn is redrawn one by one.
         1e-5 + len(words) * (4e-9 + 1.5e-6 * (2**32 % bound / 2**32))
     ),
-    "subsets": lambda own, k, w, words, spare, out: 1e-4 + len(own) * (5e-7 + 1.6e-8 * k),
+    "subsets": lambda own, k, w, words, spare, out: (
+        1e-4 + 2e-5 * w + len(own) * (5e-7 + 1.6e-8 * k)
+    ),
     "histogram": lambda values, size: 1e-5 + 2e-9 * (len(values) + size),
     "bit_totals": lambda packed, k: 1e-5 + len(packed) * (4e-8 + 1e-10 * k),
     "support_totals": lambda seeds, low, width, k: 4e-5 + 1.2e-8 * len(seeds) * k,
