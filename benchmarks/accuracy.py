@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.estimators.learning import saddlepoint
-from murmurs.inference.blocks import BlockFit
+from murmurs.estimators.empirical_bayes import saddlepoint
 from murmurs.inference.fit import fitted
+from murmurs.inference.hadamard import BlockFit
 
 Floats = NDArray[np.float64]
 MECHANISMS = {"KRR": mm.KRR, "OUE": mm.OUE, "Subset": mm.Subset, "Hadamard": mm.Hadamard}

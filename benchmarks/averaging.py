@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs.device import MEMORIES
-from murmurs.hashing import buckets
+from murmurs.numerics.xxh32 import buckets
 from murmurs.privacy import SCALE
 
 Floats = NDArray[np.float64]
@@ -47,12 +47,16 @@ SURVEYS = (1, 10, 100, 400, 1000)
 REPUBLISHED = mm.BasicRappor(16, f=0.9, p=0.25, q=0.75)
 
 
-def mechanisms(epsilon: float, forever: float, k: int = K) -> list[Kind]:
+def mechanisms(epsilon: float, epsilon_permanent: float, k: int = K) -> list[Kind]:
     """Return the three, with the same two promises."""
-    f = 2 / (1 + math.exp(forever / 2))
+    f = 2 / (1 + math.exp(epsilon_permanent / 2))
     p = (1 / (1 + math.exp(epsilon / 2)) - f / 2) / (1 - f)
     rappor = mm.BasicRappor(k, f=f, p=p, q=1 - p)
-    return [rappor, mm.LOSUE(k, epsilon, forever), mm.LOLOHA(k, epsilon, forever)]
+    return [
+        rappor,
+        mm.LOSUE(k, epsilon, epsilon_permanent),
+        mm.LOLOHA(k, epsilon, epsilon_permanent),
+    ]
 
 
 def bound(epsilon: float, cases: int) -> float:
@@ -81,7 +85,7 @@ class Rows:
         """Return those of a permanent bit, own and other, and of a bit made from one and zero."""
         m = self.mechanism
         if isinstance(m, mm.LOSUE):
-            return 0.5, m.permanent / SCALE, 1 - m.flip / SCALE, m.flip / SCALE
+            return 0.5, m.permanent_flip / SCALE, 1 - m.flip / SCALE, m.flip / SCALE
         return 1 - m.f / 2, m.f / 2, m.q, m.p
 
     def seen(self, responses: NDArray[Any], t: int, rng: np.random.Generator) -> Integers:
@@ -118,7 +122,7 @@ class Functions:
     def responses(self, values: Integers, rng: np.random.Generator) -> Integers:
         """Return the permanent bucket of each person."""
         n, m = len(values), self.mechanism
-        honest = rng.random(n) < m.permanent / SCALE
+        honest = rng.random(n) < m.permanent_truth / SCALE
         return np.where(honest, self.own[np.arange(n), values], rng.integers(0, m.g, n))
 
     def law(self, truth: int) -> Floats:
@@ -138,7 +142,7 @@ class Functions:
         """Return the log-likelihood of each value, if t reports come from one response to it."""
         by_state = seen @ np.log(self.law(self.mechanism.truth)).T
         top = by_state.max(axis=1, keepdims=True)
-        mixed = top + np.log(np.exp(by_state - top) @ self.law(self.mechanism.permanent))
+        mixed = top + np.log(np.exp(by_state - top) @ self.law(self.mechanism.permanent_truth))
         return np.take_along_axis(mixed, self.own, axis=1)
 
 
@@ -267,8 +271,8 @@ def guess_course(mechanism: Kind, memory: str, n: int, t: int, rng: np.random.Ge
 def study(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
     """Return the rates of the attacks on values that stay or go to and fro."""
     rows: list[Row] = []
-    for epsilon, forever in SETTINGS:
-        for mechanism in mechanisms(epsilon, forever):
+    for epsilon, epsilon_permanent in SETTINGS:
+        for mechanism in mechanisms(epsilon, epsilon_permanent):
             rng = np.random.default_rng(seed)
             told, both = guess_change(mechanism, n, times, rng)
             twice = [2 * t for t in times]
@@ -279,7 +283,13 @@ def study(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
                 ("values", True, twice, both),
             ]
             for attack, kept, ts, rates in found:
-                row = {"epsilon": epsilon, "forever": forever, "kept": kept, "t": ts, "rate": rates}
+                row = {
+                    "epsilon": epsilon,
+                    "epsilon_permanent": epsilon_permanent,
+                    "kept": kept,
+                    "t": ts,
+                    "rate": rates,
+                }
                 rows.append({"mechanism": type(mechanism).__name__, "attack": attack, **row})
     return rows
 
@@ -314,12 +324,12 @@ def study_surveys(n: int, surveys: tuple[int, ...], seed: int = 1) -> list[Row]:
     ]
 
 
-def bounds(attack: str, epsilon: float, forever: float) -> dict[str, float]:
+def bounds(attack: str, epsilon: float, epsilon_permanent: float) -> dict[str, float]:
     """Return what the promises allow."""
     if attack == "value":
-        return {"one report": bound(epsilon, K), "for ever": bound(forever, K)}
+        return {"one report": bound(epsilon, K), "for ever": bound(epsilon_permanent, K)}
     if attack == "values":
-        return {"for ever": bound(2 * forever, K * (K - 1))}
+        return {"for ever": bound(2 * epsilon_permanent, K * (K - 1))}
     return {}
 
 
@@ -345,13 +355,13 @@ def page(rows: list[Row], n: int) -> str:
         "the last. Whoever knows when a value would change needs only the sums of either half of "
         "the reports, so it makes no difference how often it goes to and fro.",
     ]
-    for epsilon, forever in SETTINGS:
-        lines += ["", f"## ε = {epsilon:g} for one report, {forever:g} for ever"]
+    for epsilon, epsilon_permanent in SETTINGS:
+        lines += ["", f"## ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever"]
         for attack, title in ATTACKS.items():
             group = [r for r in rows if (r.get("epsilon"), r["attack"]) == (epsilon, attack)]
             names = [f"`{r['mechanism']}`, {'kept' if r['kept'] else 'anew'}" for r in group]
             lines += ["", f"{title}:", "", *table(names, group)]
-            for name, limit in bounds(attack, epsilon, forever).items():
+            for name, limit in bounds(attack, epsilon, epsilon_permanent).items():
                 first, every = f"{100 * limit:.1f} %", len(group[0]["t"])
                 cells = [first if name == "for ever" or i == 0 else "" for i in range(every)]
                 lines.append(f"| *at most, {name}* | " + " | ".join(cells) + " |")
@@ -372,19 +382,20 @@ def table(names: list[str], group: list[Row], unit: str = "t") -> list[str]:
 
 def course_lines(group: list[Row]) -> list[str]:
     """Return the section on values that come back."""
-    epsilon, forever = COURSE_SETTING
-    claimed, allowed = bound(3 * forever, 2), bound(4 * forever, 2)
+    epsilon, epsilon_permanent = COURSE_SETTING
+    claimed, allowed = bound(3 * epsilon_permanent, 2), bound(4 * epsilon_permanent, 2)
     names = [f"`{r['mechanism']}`, by {r['memory']}" for r in group]
     return [
-        f"## Values that come back: ε = {epsilon:g} for one report, {forever:g} for ever",
+        f"## Values that come back: ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever",
         "",
         f"A, B, A, C or A, B, C, A? {COURSE_K} values; the attacker knows A, B, C and when they "
         "change, so that a coin is right in 50 %. Both courses have three different values. If "
-        f"three times {forever:g} were all that is spent, as is often said of responses by value, "
-        f"a guess would be right in {100 * claimed:.1f} % at most. It holds only between courses "
-        "with one pattern of equal values, and these have not: whoever sees that the first and the "
-        "third segment share a response knows the course. By change and by period there are four "
-        f"responses, and {100 * allowed:.1f} % is what they allow. t reports in each segment:",
+        f"three times {epsilon_permanent:g} were all that is spent, as is often said of responses "
+        f"by value, a guess would be right in {100 * claimed:.1f} % at most. It holds only between "
+        "courses with one pattern of equal values, and these have not: whoever sees that the first "
+        "and the third segment share a response knows the course. By change and by period there "
+        f"are four responses, and {100 * allowed:.1f} % is what they allow. t reports in each "
+        "segment:",
         "",
         *table(names, group),
     ]
@@ -398,9 +409,9 @@ def survey_lines(group: list[Row]) -> list[str]:
         "## Surveys that are published again",
         "",
         f"The same question in surveys that differ in q by 2^-53, one report to each; `{m}`, whose "
-        f"permanent response allows {100 * bound(m.epsilon_forever, m.k):.1f} %. A device finds it "
-        "again, because it follows from the first round only; a response that follows from all "
-        "parameters is drawn anew for every survey:",
+        f"permanent response allows {100 * bound(m.epsilon_permanent_realised, m.k):.1f} %. A "
+        "device finds it again, because it follows from the first round only; a response that "
+        "follows from all parameters is drawn anew for every survey:",
         "",
         *table(names, group, "surveys"),
     ]
@@ -417,14 +428,19 @@ def picture(rows: list[Row], path: Path) -> None:
     """Draw the rates of the first setting, and of values that come back, one panel an attack."""
     from matplotlib.figure import Figure
 
-    epsilon, forever = SETTINGS[0]
+    epsilon, epsilon_permanent = SETTINGS[0]
     figure = Figure(figsize=(13.5, 3.8), layout="constrained")
     axes = figure.subplots(1, len(ATTACKS) + 1, sharey=True)
     grey: dict[str, Any] = {"color": "#777777", "linewidth": 1}
     for ax, (attack, title) in zip(axes[:-1], ATTACKS.items(), strict=True):
         level(ax, BLIND[attack], "without reports", linestyle=":", **grey)
         if attack in ("value", "values"):
-            level(ax, bounds(attack, epsilon, forever)["for ever"], "at most, for ever", **grey)
+            level(
+                ax,
+                bounds(attack, epsilon, epsilon_permanent)["for ever"],
+                "at most, for ever",
+                **grey,
+            )
         for r in rows:
             if (r.get("epsilon"), r["attack"]) == (epsilon, attack):
                 curve(ax, r, ", kept" if r["kept"] else ", anew", r["kept"])
@@ -442,7 +458,7 @@ def picture(rows: list[Row], path: Path) -> None:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     figure.suptitle(
-        f"ε = {epsilon:g} for one report, {forever:g} for ever; {K} values", fontsize=10
+        f"ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever; {K} values", fontsize=10
     )
     figure.savefig(path, dpi=150)
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.tuning import expected_loss
+from murmurs.planning.tuning import expected_loss
 
 Floats = NDArray[np.float64]
 SIZE = 256

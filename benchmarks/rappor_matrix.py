@@ -30,7 +30,7 @@ from scipy.optimize import nnls
 import murmurs as mm
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.layout import Layout
+from murmurs.hashing.layout import Layout
 
 Floats = NDArray[np.float64]
 

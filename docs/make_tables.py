@@ -7,8 +7,8 @@ A page says where a table goes by a comment, and the table is all up to the next
     <!-- end -->
 
 ``KRR`` and the like are tables of error: of a single share, root mean square over uniform answers
-of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's. ``floors``
-are the layers of pyproject.toml, each module with the first sentence of its docstring.
+of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's. ``layers``
+are those of pyproject.toml, each module with the first sentence of its docstring.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
 rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
 what each memory of a device promises, with and without its price.
@@ -28,10 +28,10 @@ from pathlib import Path
 import numpy as np
 
 from murmurs import KRR, Subset, estimators
-from murmurs.checks import Floats, Integers
 from murmurs.device import MEMORIES
-from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.numerics.arrays import Floats, Integers
 
 DOCS = Path(__file__).parent
 N = 10_000
@@ -70,8 +70,8 @@ def relative(name: str, k: int, epsilon: float) -> float:
 
 def table(name: str) -> str:
     """Return a table by its name in the pages."""
-    if name == "floors":
-        return floors()
+    if name == "layers":
+        return layers()
     if name == "estimators":
         return comparison()
     if name == "accuracy":
@@ -95,20 +95,20 @@ def _cell(name: str, k: int, epsilon: float) -> str:
     return f"{100 * error(name, k, epsilon):.2f} % (×{relative(name, k, epsilon):.2f})"
 
 
-def floors() -> str:
-    """Return the modules of the house, the highest floor first."""
+def layers() -> str:
+    """Return the modules of the import contract, the highest layer first."""
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
     lines = []
-    for number, layer in zip(range(len(layers), 0, -1), layers, strict=True):
-        for i, module in enumerate(layer.split(" | ")):
-            lines.append(f"{'' if i else number:>2}  {module:<12}  {_sentence(module)}")
+    for number, layer in zip(range(len(contract), 0, -1), contract, strict=True):
+        for i, module in enumerate(re.split(r" [|:] ", layer)):
+            lines.append(f"{'' if i else number:>2}  {module:<10}  {_sentence(module)}")
     return "\n".join(["```text", *lines, "```"])
 
 
 def memories(prices: bool) -> str:
     """Return what each memory of a device promises, at which price, and when to take it."""
-    heads = ["`memory`", "`epsilon_forever` for each", "between", "visible beyond that"]
+    heads = ["`memory`", "`epsilon_permanent` for each", "between", "visible beyond that"]
     heads += ["price", "take it if"] if prices else []
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for m in MEMORIES.values():

@@ -86,13 +86,13 @@ def oue(m: OUE, x: int) -> Law:
 
 
 def basic_rappor(m: BasicRappor, x: int) -> Law:
-    f, p, q = (Fraction(number, ONE) for number in (m.permanent, m.idle, m.busy))
+    f, p, q = (Fraction(number, ONE) for number in (m.f_numerator, m.p_numerator, m.q_numerator))
     lasting = [f / 2 + (1 - f) * (j == x) for j in range(m.k)]
     return bit_rows([one * q + (1 - one) * p for one in lasting])
 
 
 def losue(m: LOSUE, x: int) -> Law:
-    half, u, v = Fraction(1, 2), Fraction(m.permanent, ONE), Fraction(m.flip, ONE)
+    half, u, v = Fraction(1, 2), Fraction(m.permanent_flip, ONE), Fraction(m.flip, ONE)
     lasting = [half if j == x else u for j in range(m.k)]
     return bit_rows([one * (1 - v) + (1 - one) * v for one in lasting])
 
@@ -134,7 +134,7 @@ def loloha(m: LOLOHA, x: int) -> Law:
     """The values of one round after the other, for the seeds that the walk follows."""
     law: Law = {}
     for seed in sampled(2**32):
-        permanent = two_stage(m.permanent, [bucket(x, seed, m.g)], range(m.g))
+        permanent = two_stage(m.permanent_truth, [bucket(x, seed, m.g)], range(m.g))
         for lasting, weight in permanent.items():
             for value, share in two_stage(m.truth, [lasting], range(m.g)).items():
                 key = (seed, value)
@@ -190,7 +190,10 @@ def bit_chances(table: Any) -> tuple[Fraction, Fraction]:
     if isinstance(table, ORappor):
         flip = Fraction(table.flip, ONE)
         return 1 - flip, flip
-    f, p, q = (Fraction(number, ONE) for number in (table.permanent, table.idle, table.busy))
+    f, p, q = (
+        Fraction(number, ONE)
+        for number in (table.f_numerator, table.p_numerator, table.q_numerator)
+    )
     lasting = (1 - f / 2, f / 2)
     one, zero = (bit * q + (1 - bit) * p for bit in lasting)
     return one, zero
@@ -203,7 +206,7 @@ def permuted(m: PermutedRR | PermutedRappor, x: int) -> Law:
 
         return [{sorted(range(m.k), key=order).index(x) % m.width}]
 
-    return cohort_law(m.table, places)
+    return cohort_law(m.randomiser, places)
 
 
 def over(m: Over[Any], x: int) -> Law:
@@ -254,8 +257,8 @@ SMALL: list[Mechanism[Any]] = [
     LocalHashing(k=4, epsilon=1.0, g=3),
     CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3, salt=11),
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
-    LOSUE(k=3, epsilon=1.0, forever=2.5),
-    LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3),
+    LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.5),
+    LOLOHA(k=4, epsilon=1.0, epsilon_permanent=2.0, g=3),
     PermutedRR(k=5, epsilon=1.0, width=3, cohorts=3, salt=6),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
     ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(["tea", "Z\u00fcrich", "mate"]),

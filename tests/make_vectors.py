@@ -92,10 +92,10 @@ CASES: list[Mechanism[Any]] = [
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
     HadamardSketch(k=1000, epsilon=2.0, rows=16, width=64, salt=2**32 - 1),
     HadamardSketch(k=100_000, epsilon=2.0),
-    LOSUE(k=5, epsilon=1.0, forever=2.0),
-    LOSUE(k=51, epsilon=0.5, forever=3.0),
-    LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3),
-    LOLOHA(k=1000, epsilon=2.0, forever=4.0),
+    LOSUE(k=5, epsilon=1.0, epsilon_permanent=2.0),
+    LOSUE(k=51, epsilon=0.5, epsilon_permanent=3.0),
+    LOLOHA(k=4, epsilon=1.0, epsilon_permanent=2.0, g=3),
+    LOLOHA(k=1000, epsilon=2.0, epsilon_permanent=4.0),
     PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4, salt=6),
     PermutedRR(k=1000, epsilon=2.0, width=8, cohorts=300, salt=2**32 - 1),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
@@ -120,8 +120,8 @@ SET_AS_BITS, SET_AS_LIST = Subset(k=5, epsilon=1.0, w=2), Subset(k=17, epsilon=2
 LONG_LIST = Subset(k=1000, epsilon=5.0, w=3)
 HASHED, WIDE_HASHED = LocalHashing(k=4, epsilon=1.0, g=3), LocalHashing(k=4, epsilon=6.0, g=300)
 ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3)
-LOSUE_5 = LOSUE(k=5, epsilon=1.0, forever=2.0)
-LOLOHA_3 = LOLOHA(k=4, epsilon=1.0, forever=2.0, g=3)
+LOSUE_5 = LOSUE(k=5, epsilon=1.0, epsilon_permanent=2.0)
+LOLOHA_3 = LOLOHA(k=4, epsilon=1.0, epsilon_permanent=2.0, g=3)
 MANY_ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=300, width=8)
 PLACES, FILTERS = PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4), PermutedRappor(4, 1.0, 3, 2)
 OPEN_PLACES, OPEN_FILTERS = ORR(epsilon=1.0, width=3, cohorts=100), ORappor(1.0, 12, 300)
@@ -163,20 +163,20 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor, str, str]] = [
     (WIDE_HASHED, "0000000000", "5 bytes are not reports of 6 bytes each"),
     (WIDE_HASHED, "000000002c01", "value 300 is outside 0..299"),
     (ROWS, "00", "1 bytes are not reports of 2 bytes each"),
-    (ROWS, "0201", "row 2 is outside 0..1"),
+    (ROWS, "0201", "cohort 2 is outside 0..1"),
     (ROWS, "0108", "a bit after the first 3 is set"),
     (MANY_ROWS, "0001", "2 bytes are not reports of 3 bytes each"),
-    (MANY_ROWS, "2c0100", "row 300 is outside 0..299"),
+    (MANY_ROWS, "2c0100", "cohort 300 is outside 0..299"),
     (LOSUE_5, "20", "a bit after the first 5 is set"),
     (LOLOHA_3, "00000000", "4 bytes are not reports of 5 bytes each"),
     (LOLOHA_3, "0000000003", "value 3 is outside 0..2"),
     (PLACES, "0c", "12 is outside 0..11"),
-    (FILTERS, "0201", "row 2 is outside 0..1"),
+    (FILTERS, "0201", "cohort 2 is outside 0..1"),
     (FILTERS, "0108", "a bit after the first 3 is set"),
     (OPEN_PLACES, "00", "1 bytes are not reports of 2 bytes each"),
     (OPEN_PLACES, "2c01", "300 is outside 0..299"),
     (OPEN_FILTERS, "00ff", "2 bytes are not reports of 4 bytes each"),
-    (OPEN_FILTERS, "2c010000", "row 300 is outside 0..299"),
+    (OPEN_FILTERS, "2c010000", "cohort 300 is outside 0..299"),
     (OPEN_FILTERS, "00000010", "a bit after the first 12 is set"),
 ]
 """Mechanism, bytes that are none of its reports, and what the refusal must say."""
@@ -202,9 +202,9 @@ CONTEXTS: list[tuple[str | bytes | int, ...]] = [
 DEVICES: list[tuple[BasicRappor | LOSUE | LOLOHA | Rappor, str, Sequence[int | str]]] = [
     (BasicRappor(k=12, f=0.5, p=0.25, q=0.75), "coffee", [0, 1, 11]),
     (LOSUE_5, "coffee", [0, 1, 4]),
-    (LOSUE(k=51, epsilon=0.5, forever=3.0), "名", [0, 1, 50]),
+    (LOSUE(k=51, epsilon=0.5, epsilon_permanent=3.0), "名", [0, 1, 50]),
     (LOLOHA_3, "coffee", [0, 1, 3]),
-    (LOLOHA(k=1000, epsilon=2.0, forever=4.0), "", [0, 1, 999]),
+    (LOLOHA(k=1000, epsilon=2.0, epsilon_permanent=4.0), "", [0, 1, 999]),
     (Rappor(20, 2, 300, 0.5, 0.25, 0.75, salt=7), "drink", ["tea", "Zu\u0308rich", "名"]),
 ]
 COURSE = ((0, 7), (0, 7), (1, 7), (0, 8), (2, 2**53 - 1))

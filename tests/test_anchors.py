@@ -25,12 +25,12 @@ from murmurs import (
     Subset,
     Warner,
 )
-from murmurs.geometry import is_prime, point_count
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.hadamard import best_blocks
 from murmurs.mechanisms.local_hashing import best_range
 from murmurs.mechanisms.projective import best_space
 from murmurs.mechanisms.subset import best_size
+from murmurs.numerics.geometry import is_prime, point_count
 from murmurs.privacy import SCALE
 
 N = 10**6
@@ -203,7 +203,7 @@ def test_the_best_space_is_that_of_brute_force(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("f", "p", "q", "once", "forever"),
+    ("f", "p", "q", "once", "epsilon_permanent"),
     [
         (0.5, 0.5, 0.75, "1.07", "4.39"),  # google/rappor, the default of the library
         (0.5, 0.25, 0.75, "2.04", "4.39"),  # Chrome, normal
@@ -214,14 +214,14 @@ def test_the_best_space_is_that_of_brute_force(epsilon: float) -> None:
     ],
 )
 def test_epsilons_of_rappor_with_two_hashes_are_twice_those_of_one(
-    f: float, p: float, q: float, once: str, forever: str
+    f: float, p: float, q: float, once: str, epsilon_permanent: str
 ) -> None:
     rappor = BasicRappor(k=8, f=f, p=p, q=q)
     assert as_printed(2 * rappor.epsilon, once)
-    if forever == "inf":
-        assert rappor.epsilon_forever == math.inf
+    if epsilon_permanent == "inf":
+        assert rappor.epsilon_permanent_realised == math.inf
     else:
-        assert as_printed(2 * rappor.epsilon_forever, forever)
+        assert as_printed(2 * rappor.epsilon_permanent_realised, epsilon_permanent)
 
 
 @pytest.mark.parametrize(("p", "printed"), [(0.01, "9.19"), (0.1, "4.39"), (0.25, "2.20")])

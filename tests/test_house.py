@@ -61,7 +61,7 @@ def test_chance_is_handed_in(pattern: str) -> None:
 
 def test_the_search_for_hidden_chance_finds_what_is_there() -> None:
     assert len(FILES) > 30
-    assert "randomness.py" in files_with(r"\bos\.urandom\(")
+    assert "randomness/secure.py" in files_with(r"\bos\.urandom\(")
 
 
 def test_the_version_is_told_by_the_command_and_by_the_package() -> None:

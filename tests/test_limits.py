@@ -31,15 +31,17 @@ from murmurs import (
     Rappor,
     Secure,
     Study,
-    hashing,
-    layout,
 )
-from murmurs.bulk import bulk
-from murmurs.checks import exact_sum, integers, shown
-from murmurs.mechanism import LARGEST_K, MOST_CELLS
+from murmurs.boundary.checks import integers, shown
+from murmurs.hashing import layout
+from murmurs.mechanism import LARGEST_K
 from murmurs.mechanisms import BY_NAME, OPEN
-from murmurs.mechanisms.cohorts import MOST_PERMUTED
-from murmurs.randomness import FromBytes
+from murmurs.mechanisms.permuted import MOST_PERMUTED
+from murmurs.mechanisms.settling import MOST_CELLS
+from murmurs.numerics import xxh32 as hashing
+from murmurs.numerics.arrays import exact_sum
+from murmurs.randomness.bulk import bulk
+from murmurs.randomness.verbs import FromBytes
 from tests import laws
 from tests.walk import exact_law
 
@@ -99,7 +101,7 @@ HALF = [
     HadamardSketch(k=4, epsilon=1.0, rows=2, width=4),
     ORappor(epsilon=1.0, width=3, cohorts=3),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2),
-    LOSUE(k=4, epsilon=1.0, forever=2.0),
+    LOSUE(k=4, epsilon=1.0, epsilon_permanent=2.0),
 ]
 
 
@@ -109,7 +111,7 @@ def test_bits_that_are_flipped_half_of_the_time_are_refused(mechanism: Any) -> N
     rule = "flip must be from 1 to 4503599627370495, not 4503599627370496"
     with pytest.raises(ValueError, match=f"^{rule}$"):
         dataclasses.replace(mechanism, flip=2**52)
-    rest: dict[str, Any] = {"permanent": 2**52 - 1} if isinstance(mechanism, LOSUE) else {}
+    rest: dict[str, Any] = {"permanent_flip": 2**52 - 1} if isinstance(mechanism, LOSUE) else {}
     least = dataclasses.replace(mechanism, flip=2**52 - 1, **rest)
     assert least.ratio > 1
     closed = least if hasattr(least, "k") else least.over(["tea", "mate"])
@@ -224,7 +226,7 @@ def test_the_largest_tables_are_as_large_as_is_said() -> None:
 def test_what_is_chosen_stays_within_the_limits(kind: Any) -> None:
     if kind is mm.BasicRappor:
         return
-    rest = {"forever": 10.0} if kind in (mm.LOSUE, mm.LOLOHA) else {}
+    rest = {"epsilon_permanent": 10.0} if kind in (mm.LOSUE, mm.LOLOHA) else {}
     for k, epsilon in ((LARGEST_K, 0.5), (LARGEST_K, 9.0), (2, 0.5), (70_000, 3.0)):
         made = kind(k=k, epsilon=epsilon, **rest)
         assert np.prod(made.channel.cells) <= MOST_CELLS

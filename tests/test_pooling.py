@@ -20,21 +20,23 @@ import scipy.stats
 from click.testing import CliRunner
 
 import murmurs as mm
-from murmurs.channel import ONCE, Repeats
-from murmurs.channels.tables import BitSketch, Tables
-from murmurs.checks import Floats, Integers
+from murmurs.channels.bit_sketch import BitSketch
+from murmurs.channels.repeats import ONCE, Repeats
+from murmurs.channels.tables import Tables
 from murmurs.cli import main
-from murmurs.files import read_counts, write_counts, write_reports
+from murmurs.files.counts import read_counts, write_counts
+from murmurs.files.reports import write_reports
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.cohorts import Over
+from murmurs.numerics.arrays import Floats, Integers
 from murmurs.privacy import SCALE
 from tests.goodness import FALSE_ALARM
 
 UNARY: list[Any] = [
     mm.BasicRappor(k=3, f=0.4, p=0.3, q=0.8),
-    mm.LOSUE(k=3, epsilon=1.0, forever=2.0),
+    mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0),
 ]
-HASHED = [mm.LOLOHA(k=3, epsilon=1.0, forever=2.0, g=3), mm.LOLOHA(3, 2.0, 3.0, g=2)]
+HASHED = [mm.LOLOHA(k=3, epsilon=1.0, epsilon_permanent=2.0, g=3), mm.LOLOHA(3, 2.0, 3.0, g=2)]
 CLOSED = [*UNARY, *HASHED]
 RAPPOR = mm.Rappor(width=3, hashes=1, cohorts=2, f=0.4, p=0.3, q=0.8, salt=1)
 TWICE_HASHED = mm.Rappor(width=3, hashes=2, cohorts=2, f=0.4, p=0.3, q=0.8, salt=1)
@@ -71,7 +73,7 @@ def kinds(mechanism: Any, answer: int) -> Iterator[Kind]:
             cells = np.equal(np.array(way)[None, :], np.arange(g)[:, None])
             yield Kind(g**-k, told[way[answer]], said, cells.astype(float))
     elif isinstance(mechanism, Over):
-        table = mechanism.table
+        table = mechanism.randomiser
         rows, size = table.cohorts, 1 + table.width
         for cohort in range(rows):
             for weight, places in places_of(mechanism, answer, cohort):
@@ -84,14 +86,14 @@ def kinds(mechanism: Any, answer: int) -> Iterator[Kind]:
 
 
 def truths(mechanism: mm.LOLOHA) -> tuple[float, float]:
-    return mechanism.permanent / SCALE, mechanism.truth / SCALE
+    return mechanism.permanent_truth / SCALE, mechanism.truth / SCALE
 
 
 def bit_rounds(mechanism: Any, width: int, own: list[int]) -> tuple[Floats, Floats, Floats]:
     """Return the law of permanent rows of bits, that of reports given each, and the rows."""
     rows = np.array(list(itertools.product((0, 1), repeat=width)), float)
     if isinstance(mechanism, mm.LOSUE):
-        true, false = 0.5, mechanism.permanent / SCALE
+        true, false = 0.5, mechanism.permanent_flip / SCALE
         busy, idle = 1 - mechanism.flip / SCALE, mechanism.flip / SCALE
     else:
         true, false = 1 - mechanism.f / 2, mechanism.f / 2
@@ -107,7 +109,7 @@ def bit_rounds(mechanism: Any, width: int, own: list[int]) -> tuple[Floats, Floa
 
 def places_of(over: Over[Any], answer: int, cohort: int) -> Iterator[tuple[float, list[int]]]:
     """An unlisted string has any places."""
-    table = over.table
+    table = over.randomiser
     if answer < len(over.candidates):
         yield 1.0, table.places(over.candidates[answer], cohort)
         return
@@ -366,9 +368,9 @@ def asked_rappor(over: Any, people: Integers, rng: np.random.Generator) -> Integ
 
 
 SURVEYS: dict[str, tuple[Any, Any, int]] = {
-    "LOSUE": (mm.LOSUE(k=10, epsilon=2.0, forever=3.0), asked_unary, 300),
+    "LOSUE": (mm.LOSUE(k=10, epsilon=2.0, epsilon_permanent=3.0), asked_unary, 300),
     "BasicRappor": (mm.BasicRappor(k=10, f=0.5, p=0.25, q=0.75), asked_unary, 300),
-    "LOLOHA": (mm.LOLOHA(k=10, epsilon=2.0, forever=3.0), asked_hashed, 120),
+    "LOLOHA": (mm.LOLOHA(k=10, epsilon=2.0, epsilon_permanent=3.0), asked_hashed, 120),
     "Rappor": (
         mm.Rappor(12, 2, 3, f=0.5, p=0.1, q=0.9).over(["a", "b", "c", "d"], complete=True),
         asked_rappor,
@@ -461,7 +463,7 @@ def test_p_values_of_absent_answers_are_nearly_exact(mechanism: Any) -> None:
     """In tails where the normal law would be off by a factor."""
     people, times, off = 200, 6, []
     n = people * times
-    each = mechanism.repeated(times).repeats.spread(mechanism.channel.miss)
+    each = mechanism.repeated(times).repeats.variance_per_report(mechanism.channel.miss)
     spread = math.sqrt(n * each)
     for z in (0.0, 1.0, 2.0, 3.0, 4.0):
         count = round(n * float(mechanism.channel.miss) + z * spread)
@@ -515,7 +517,7 @@ def test_a_change_of_strings_is_seen_by_the_test_of_all_together() -> None:
 # Pooling
 
 
-LOSUE = mm.LOSUE(k=3, epsilon=1.0, forever=2.0)
+LOSUE = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
 
 
 def week(*reports: int) -> mm.Counts:

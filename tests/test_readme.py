@@ -54,7 +54,7 @@ def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:
         if name == "BasicRappor":
             assert (int(size), error) == (BasicRappor(128, f=0.5, p=0.5, q=0.75).shape.size, "–")
         elif name not in NAMES:
-            longitudinal = BY_NAME[name](k=128, epsilon=1.0, forever=2.0)  # type: ignore[call-arg]
+            longitudinal = BY_NAME[name](k=128, epsilon=1.0, epsilon_permanent=2.0)  # type: ignore[call-arg]
             assert int(size) == longitudinal.shape.size, name
             equal = {"LOSUE": "OUE", "LOLOHA": "LocalHashing"}[name]  # in the law of one report
             assert error == f"×{relative(equal, 128, 1.0):.2f}", name
@@ -82,7 +82,7 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
         text = page.read_text(encoding="utf-8")
         assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
-    others = ["best", "floors", "estimators", "accuracy", "memories", "promises"]
+    others = ["best", "layers", "estimators", "accuracy", "memories", "promises"]
     assert sorted(tables) == sorted([*NAMES, *others])
 
 

@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs import Device, Question, Rappor, Secure, clients, schemes, strings
-from murmurs.longitudinal import Longitudinal
+from murmurs import Device, Question, Rappor, Secure
+from murmurs.boundary.reading import blocks_of_lines
+from murmurs.hashing import schemes, strings
 from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.reading import blocks_of_lines
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.rappor import clients
 from tests import laws
 
 SECRETS = ("SECRET", "987654321")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from murmurs import KRR, OUE, BasicRappor, Question, Survey
+from murmurs.boundary.documents import canonical
 from murmurs.mechanisms import BY_NAME
 from murmurs.privacy import SCALE
-from murmurs.survey import canonical
 
 TOML = """
 name = "coffee"
@@ -74,7 +74,7 @@ def test_a_published_survey_holds_the_integer_probabilities() -> None:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_mechanism_can_be_asked_for(name: str) -> None:
     numbers = "f = 0.5, p = 0.25, q = 0.75" if name == "BasicRappor" else "epsilon = 1.0"
-    numbers += ", forever = 2.0" if name in ("LOSUE", "LOLOHA") else ""
+    numbers += ", epsilon_permanent = 2.0" if name in ("LOSUE", "LOLOHA") else ""
     survey = Survey.from_toml(f"""
         name = "all"
         [[questions]]
@@ -270,7 +270,7 @@ def test_a_format_that_never_was_is_refused() -> None:
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name != "BasicRappor"])
 def test_a_tampered_probability_that_breaks_epsilon_is_refused(name: str) -> None:
-    rest = {"forever": 2.0} if name in ("LOSUE", "LOLOHA") else {}
+    rest = {"epsilon_permanent": 2.0} if name in ("LOSUE", "LOLOHA") else {}
     made = BY_NAME[name](k=3, epsilon=1.0, **rest)  # type: ignore[call-arg]
     tampered = Survey("s", (Question("q", ("a", "b", "c"), made),)).to_document()
     mechanism = tampered["questions"][0]["mechanism"]
@@ -289,7 +289,7 @@ def test_a_probability_that_is_none_is_refused(truth: int) -> None:
         Survey.from_json(text)
 
 
-@pytest.mark.parametrize("field", ["permanent", "idle", "busy"])
+@pytest.mark.parametrize("field", ["f_numerator", "p_numerator", "q_numerator"])
 def test_a_probability_other_than_the_one_shown_is_refused(field: str) -> None:
     """f, p and q are what people read; the integers are what devices use: they must agree."""
     survey = Survey("s", (Question("q", ("a", "b"), BasicRappor(k=2, f=0.5, p=0.5, q=0.75)),))

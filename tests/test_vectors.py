@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import xxhash
 
-from murmurs import ORR, Given, ORappor, Subset, strings
-from murmurs.hashing import bucket, buckets, hash_key, hash_keys
+from murmurs import ORR, Given, ORappor, Subset
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
-from murmurs.layout import Keyed, Ranked
-from murmurs.mechanism import Truthful
 from murmurs.mechanisms import BY_NAME, from_document
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
 from tests import make_vectors
 from tests.make_vectors import FOLDER, Vector, in_json
 
@@ -170,7 +171,7 @@ def test_the_places_of_a_string_are_reproduced(vector: Vector) -> None:
             )
             for form in (reference, compiled)
         ]
-        for row in (many, layout.row(cohort)[:, 1:], *forms):
+        for row in (many, layout.places_in(cohort)[:, 1:], *forms):
             assert [place for place in row.ravel().tolist() if place < width] == places
 
 
@@ -189,7 +190,7 @@ def test_permuted_places_are_reproduced(vector: Vector) -> None:
     for cohort, places in enumerate(vector["places"]):
         order = sorted(range(k), key=lambda x: (xxh32(x, (salt + cohort) % 2**32), x))
         assert [order.index(x) % width for x in range(k)] == places
-        assert layout.row(cohort).tolist() == [places]
+        assert layout.places_in(cohort).tolist() == [places]
 
 
 @pytest.mark.parametrize("vector", of_kind("bad"), ids=lambda v: ascii(v["text"]))

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from murmurs.wire import (
     Bits,
+    BitsByCohort,
     Category,
+    CohortBits,
     Hash,
     Hashed,
     Members,
-    Row,
-    RowOfBits,
     Shape,
     smallest_unsigned,
 )
@@ -41,9 +41,9 @@ SHAPES: list[AnyShape] = [
     Members(70_000, 3),
     Hashed(3),
     Hashed(300),
-    RowOfBits(1, 3),
-    RowOfBits(2, 8),
-    RowOfBits(300, 13),
+    BitsByCohort(1, 3),
+    BitsByCohort(2, 8),
+    BitsByCohort(300, 13),
 ]
 every = pytest.mark.parametrize("shape", SHAPES, ids=repr)
 patient = settings(deadline=None, max_examples=60)
@@ -65,9 +65,9 @@ def valid_bytes(shape: AnyShape) -> st.SearchStrategy[bytes]:
         seed, value = st.binary(min_size=4, max_size=4), st.integers(0, shape.count - 1)
         width = shape.size - 4
         return st.builds(lambda s, v: s + v.to_bytes(width, "little"), seed, value)
-    assert isinstance(shape, RowOfBits)
+    assert isinstance(shape, BitsByCohort)
     width = -(-shape.count // 8)
-    row, bits = st.integers(0, shape.rows - 1), st.integers(0, 2**shape.count - 1)
+    row, bits = st.integers(0, shape.cohorts - 1), st.integers(0, 2**shape.count - 1)
     head = shape.size - width
     return st.builds(
         lambda r, b: r.to_bytes(head, "little") + b.to_bytes(width, "little"), row, bits
@@ -92,7 +92,7 @@ def test_random_bytes_are_refused_or_survive(shape: AnyShape, data: st.DataObjec
         assert (reason == length) == (len(given_bytes) != shape.size)
     else:
         assert shape.pack(report) == given_bytes
-        assert type(report) in (int, bytes, tuple, Hash, Row)
+        assert type(report) in (int, bytes, tuple, Hash, CohortBits)
 
 
 @every
@@ -134,7 +134,7 @@ def test_bits_of_information_are_the_logarithm_of_how_many_reports_there_are() -
     assert Bits(13).bits == 13
     assert Members(16, 4).bits == pytest.approx(math.log2(math.comb(16, 4)))
     assert Hashed(3).bits == 32 + math.log2(3)
-    assert RowOfBits(300, 13).bits == 13 + math.log2(300)
+    assert BitsByCohort(300, 13).bits == 13 + math.log2(300)
 
 
 @pytest.mark.parametrize(
@@ -187,11 +187,11 @@ REFUSED_REPORTS: list[tuple[AnyShape, Any, type[Exception], str]] = [
     (Hashed(3), (2**32, 0), ValueError, "seed must be from 0 to 4294967295, not 4294967296"),
     (Hashed(3), (1, 2, 3), TypeError, "is a tuple of 2, not (1, 2, 3)"),
     (Hashed(3), 7, TypeError, "a report of Hashed(count=3) is a tuple of 2, not 7"),
-    (RowOfBits(2, 3), (2, b"\x00"), ValueError, "row must be from 0 to 1, not 2"),
-    (RowOfBits(2, 3), (1, b"\x08"), ValueError, "a bit after the first 3 is set"),
-    (RowOfBits(2, 3), (1, b""), ValueError, "0 bytes are not reports of 1 bytes each"),
-    (RowOfBits(2, 3), (1, 0), TypeError, "a report of Bits(count=3) is bytes, not 0"),
-    (RowOfBits(2, 3), [1, b"\x00"], TypeError, "is a tuple of 2, not [1, b'\\x00']"),
+    (BitsByCohort(2, 3), (2, b"\x00"), ValueError, "cohort must be from 0 to 1, not 2"),
+    (BitsByCohort(2, 3), (1, b"\x08"), ValueError, "a bit after the first 3 is set"),
+    (BitsByCohort(2, 3), (1, b""), ValueError, "0 bytes are not reports of 1 bytes each"),
+    (BitsByCohort(2, 3), (1, 0), TypeError, "a report of Bits(count=3) is bytes, not 0"),
+    (BitsByCohort(2, 3), [1, b"\x00"], TypeError, "is a tuple of 2, not [1, b'\\x00']"),
 ]
 
 
@@ -214,7 +214,11 @@ REFUSED_BATCHES: list[tuple[AnyShape, str, str]] = [
     (Members(17, 2), "00010200", "report 1 is not a Members(k=17, w=2): it does not have 2 rising"),
     (Members(17, 2), "00010011", "report 1 is not a Members(k=17, w=2): it does not have 2 rising"),
     (Hashed(3), "00000000020000000003", "report 1 is not a Hashed(count=3): value 3 is outside"),
-    (RowOfBits(2, 3), "00070207", "report 1 is not a RowOfBits(rows=2, count=3): row 2 is outside"),
+    (
+        BitsByCohort(2, 3),
+        "00070207",
+        "report 1 is not a BitsByCohort(cohorts=2, count=3): cohort 2 is outside",
+    ),
     (Category(300), "000000", "3 bytes are not reports of 2 bytes each: Category(count=300)"),
 ]
 
@@ -229,7 +233,7 @@ def test_a_bad_report_among_many_is_refused_with_its_position(
 
 
 def test_a_set_bit_after_the_last_is_refused_under_the_name_of_the_whole_report() -> None:
-    for shape, data in ((Members(5, 2), "21"), (RowOfBits(2, 3), "0108")):
+    for shape, data in ((Members(5, 2), "21"), (BitsByCohort(2, 3), "0108")):
         with pytest.raises(ValueError) as error:  # noqa: PT011 - the reason is compared below
             shape.from_bytes(bytes.fromhex(data))
         bits = 5 if isinstance(shape, Members) else 3

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from murmurs.privacy import SCALE
-from murmurs.randomness import Randomness
+from murmurs.randomness.verbs import Randomness
 
 Report = TypeVar("Report", bound=Hashable)
 

@@ -25,9 +25,13 @@ from murmurs.mechanisms import (
     Subset,
     Warner,
 )
-from murmurs.randomness import Derived, Given, Randomness, Secure, Study
-from murmurs.survey import Question, Survey
-from murmurs.tuning import tune
+from murmurs.planning.tuning import tune
+from murmurs.question import Question
+from murmurs.randomness.derived import Derived
+from murmurs.randomness.secure import Secure
+from murmurs.randomness.sources import Given, Study
+from murmurs.randomness.verbs import Randomness
+from murmurs.survey import Survey
 
 __version__ = "0.1.0"
 

@@ -9,72 +9,18 @@ population the people themselves are a draw from it.
 from __future__ import annotations
 
 import dataclasses
-import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 
-from murmurs.checks import Floats, Integers, exact_sum, whole
+from murmurs.boundary.checks import whole
+from murmurs.channels.repeats import ONCE, Repeats
+from murmurs.numerics.arrays import Floats, Integers, exact_sum
 
 MOST_PEOPLE = 2**62
 """Reports of the largest counts; sums of a few such numbers stay within 64 bits."""
-
-Chance = TypeVar("Chance", Fraction, Floats)
-
-
-@dataclass(frozen=True)
-class Repeats:
-    """How often each person reports, and how reports follow from what stays the same in them.
-
-    A person's permanent response speaks for an answer or does not; a report then speaks for it with
-    probability ``busy`` or ``idle``. Where each person reports once that makes no difference.
-    """
-
-    times: int = 1
-    busy: Fraction = Fraction(1)
-    idle: Fraction = Fraction(0)
-
-    def fresh(self, law: Chance) -> Chance:
-        """Return the variance of a report given the permanent response, on average.
-
-        ``law`` is the probability that a report speaks for the answer. It is a busy + (1 - a) idle
-        if the permanent response does with probability a; so a busy (1 - busy) + (1 - a) idle (1 -
-        idle) is what stands here.
-        """
-        base, slope = self.busy * self.idle, 1 - self.busy - self.idle
-        if isinstance(law, Fraction):
-            return base + slope * law
-        return float(base) + float(slope) * law
-
-    def spread(self, law: Chance) -> Chance:
-        """Return what each of a person's reports adds to the variance of their sum.
-
-        Let v be the variance of one report, made of a part given the permanent response, `fresh`,
-        and a part that is kept. Of T reports the sum has T fresh + T^2 kept (law of total
-        variance), and each has fresh + T kept = T v - (T - 1) fresh.
-        """
-        return self.times * law * (1 - law) - (self.times - 1) * self.fresh(law)
-
-    def skewed_chance(self, law: Fraction) -> float:
-        """Return the chance of a yes that makes it as skewed as the sum of a person's reports."""
-        if self.times == 1:
-            return float(law)
-        a = float((law - self.idle) / (self.busy - self.idle))
-        b, gap = (float(self.busy), float(self.idle)), float(self.busy - self.idle)
-        means = self.times * gap
-        variances = [self.times * x * (1 - x) for x in b]
-        # The third cumulant: that given the response, the response's own, and how both go together.
-        third = a * variances[0] * (1 - 2 * b[0]) + (1 - a) * variances[1] * (1 - 2 * b[1])
-        third += a * (1 - a) * means * ((1 - 2 * a) * means**2 + 3 * (variances[0] - variances[1]))
-        skewness = third / math.pow(self.times * float(self.spread(law)), 1.5)
-        return 0.5 - 0.5 * skewness / math.hypot(skewness, 2)
-
-
-ONCE = Repeats()
-"""One report of each person."""
 
 
 class Channel(ABC):
@@ -97,7 +43,7 @@ class Channel(ABC):
         """Whether each report adds one to exactly one cell, so that the cells tell all it says."""
 
     @abstractmethod
-    def row(self, answer: int) -> list[Fraction]:
+    def law_of(self, answer: int) -> list[Fraction]:
         """Return exactly what one report of this answer adds to each cell on average."""
 
     @property
@@ -110,7 +56,7 @@ class Channel(ABC):
         """Return what the answers add to the cells on average beyond the base; it is linear."""
 
     @abstractmethod
-    def collect(self, weights: Floats) -> Floats:
+    def adjoint(self, weights: Floats) -> Floats:
         """Return the adjoint of `gain`: for each answer, the weights of the cells it adds to."""
 
     @abstractmethod
@@ -137,7 +83,7 @@ class Channel(ABC):
         """Return the reports of each group that nobody leaves, as are cohorts."""
         return cells[:0]
 
-    def given(self, cells: Integers) -> Self:
+    def conditioned_on(self, cells: Integers) -> Self:
         """Return the channel given what the cells say about anything but the answers.
 
         Where people are split by chance, as into cohorts, that is how many there are in each.
@@ -172,7 +118,7 @@ class Channel(ABC):
         """Whether the inverse of an answer that nobody holds is zero but for known noise."""
         return True
 
-    def complaint(self, cells: Integers, n: int) -> str | None:
+    def why_impossible(self, cells: Integers, n: int) -> str | None:
         """Return why these cells cannot come from n reports, or None; each is within 0..n."""
         if not self.is_histogram:
             return None

@@ -9,17 +9,23 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from murmurs.boundary.checks import integers, whole
+from murmurs.boundary.labelled import in_order, in_table
 from murmurs.channel import MOST_PEOPLE, Channel
-from murmurs.checks import Integers, first_outside, integers, whole
-from murmurs.labelled import in_order, in_table
+from murmurs.numerics.arrays import Integers, first_outside
 
 
-class Maker(Protocol):
+class CountedMechanism(Protocol):
     """What counts need to know of the mechanism whose reports they count."""
 
     @property
     def channel(self) -> Channel:
         """The law of the cells."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, where the mechanism knows them."""
         ...
 
     @property
@@ -29,6 +35,10 @@ class Maker(Protocol):
 
     def repeated(self, times: int) -> Channel:
         """Return the law of the cells when each person reports so many times."""
+        ...
+
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> CountedMechanism:
+        """Return an open mechanism viewed over candidates."""
         ...
 
     def to_document(self) -> dict[str, Any]:
@@ -41,7 +51,7 @@ class Counts:
     """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports of each person.
 
     Several reports of one person are for mechanisms whose permanent response stays the same in them
-    (`murmurs.longitudinal`); `pool` makes such counts.
+    (`murmurs.mechanisms.longitudinal`); `pool` makes such counts.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
@@ -49,7 +59,7 @@ class Counts:
     Counts(mechanism=KRR(k=3, epsilon=1.0), n=4, cells=array([1, 1, 2]))
     """
 
-    mechanism: Maker
+    mechanism: CountedMechanism
     n: int
     cells: Integers
     times: int = 1
@@ -74,9 +84,9 @@ class Counts:
             where = at[0] if len(at) == 1 else at
             raise ValueError(f"cell {where} is {bad[1]}, outside 0..{self.n} of {self.n} reports")
         cells = given.astype(np.int64)
-        complaint = channel.complaint(cells, self.n)
-        if complaint is not None:
-            raise ValueError(f"{complaint} of {self.mechanism}")
+        why_impossible = channel.why_impossible(cells, self.n)
+        if why_impossible is not None:
+            raise ValueError(f"{why_impossible} of {self.mechanism}")
         cells.flags.writeable = False
         object.__setattr__(self, "cells", cells)
 
@@ -89,7 +99,7 @@ class Counts:
     @cached_property
     def channel(self) -> Channel:
         """The law of the cells given an answer, and given how many people each cohort has."""
-        return self.mechanism.repeated(self.times).given(self.cells)
+        return self.mechanism.repeated(self.times).conditioned_on(self.cells)
 
     @property
     def people(self) -> int:
@@ -116,12 +126,8 @@ class Counts:
         >>> counts.mechanism.labels
         ('tea', 'milk', '(other)')
         """
-        over = getattr(self.mechanism, "over", None)
-        if over is None:
-            raise TypeError(
-                f"{self.mechanism} has its answers already: candidates are for open questions"
-            )
-        return Counts(over(candidates, complete=complete), self.n, self.cells, self.times)
+        over = self.mechanism.over(candidates, complete=complete)
+        return Counts(over, self.n, self.cells, self.times)
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):
@@ -171,10 +177,11 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
     answers, and so responses, changed in between, intervals are wider than they need be.
 
     >>> import murmurs as mm
-    >>> losue = mm.LOSUE(k=3, epsilon=1.0, forever=2.0)
+    >>> losue = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
     >>> weeks = [losue.count(reports) for reports in ([b"\x01", b"\x02"], [b"\x01", b"\x03"])]
     >>> pool(weeks, people="same")
-    Counts(mechanism=LOSUE(k=3, epsilon=1.0, forever=2.0), n=4, cells=array([3, 2, 0]), times=2)
+    Counts(mechanism=LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0), n=4, cells=array([3, 2, 0]),
+    times=2)
     """
     if people not in ("other", "same"):
         raise ValueError(f"people must be 'other' or 'same', not {people!r}")

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Literal
 
-import numpy as np
-
-from murmurs.checks import shown, whole
-from murmurs.longitudinal import Longitudinal
-from murmurs.randomness import Derived, Randomness, Secure, as_randomness
+from murmurs.boundary.checks import shown, whole
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.randomness.derived import Derived
+from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.wire import Report
 
 Record = Mapping[str, Any]
@@ -29,9 +28,9 @@ _RECORD = "device"
 class Memory:
     """Which reports share a permanent response, and what that promises.
 
-    Any number of reports costs `epsilon_forever` for each ``unit``, ``between`` two courses of a
-    person's values over time; what is ``visible`` is not covered. ``kept`` are the names of what is
-    in the state of a device.
+    Any number of reports costs `epsilon_permanent_realised` for each ``unit``, ``between`` two
+    courses of a person's values over time; what is ``visible`` is not covered. ``kept`` are the
+    names of what is in the state of a device.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Memory:
     @property
     def promise(self) -> str:
         """What is promised, as a part of a sentence."""
-        return f"each {self.unit} costs epsilon_forever, between {self.between}"
+        return f"each {self.unit} costs epsilon_permanent_realised, between {self.between}"
 
 
 def _by_value(device: Device[Any], value: Any, *_: object) -> tuple[Any, None]:
@@ -120,7 +119,7 @@ MEMORIES = {
         ),
     )
 }
-"""The memories by name; one listed here joins the battery in tests/test_memories.py."""
+"""The memories by name; one listed here joins the battery in tests/test_device_memories.py."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class Device(Generic[Report]):
     the report. It holds no value in the clear. docs/longitudinal.md says what losing it costs.
 
     >>> import murmurs as mm
-    >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, forever=2.0)
+    >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0)
     >>> secret = bytes(range(32))  # secrets.token_bytes(32) is better
     >>> device = Device(mechanism, secret, "coffee/drink", memory="period")
     >>> len(device.report(3, period=2024)), len(device.report(5, period=2024))
@@ -150,7 +149,8 @@ class Device(Generic[Report]):
     Any number of reports costs epsilon 2 for each period, between any two histories. Visible
     beyond that: nothing.
     >>> device
-    Device(mechanism=LOSUE(k=8, epsilon=1.0, forever=2.0), question='coffee/drink', memory='period')
+    Device(mechanism=LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0), question='coffee/drink',
+    memory='period')
     """
 
     mechanism: Longitudinal[Report]
@@ -184,7 +184,7 @@ class Device(Generic[Report]):
     @property
     def promise(self) -> str:
         """Between which courses of values the loss is bounded by what, and what stays visible."""
-        memory, each = self._memory, self.mechanism.epsilon_forever
+        memory, each = self._memory, self.mechanism.epsilon_permanent_realised
         return (
             f"Any number of reports costs epsilon {each:.4g} for each {memory.unit}, between "
             f"{memory.between}. Visible beyond that: {memory.visible}."
@@ -193,18 +193,18 @@ class Device(Generic[Report]):
     def report(
         self,
         answer: Any,
-        random: Randomness | np.random.Generator | None = None,
+        random: Chance = None,
         *,
         period: int | None = None,
     ) -> Report:
         """Return a report of the answer, from a permanent response and fresh chance.
 
-        ``random`` is `Secure` (the default) on a device; a study may hand in a NumPy generator.
+        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
         ``period`` is for memory by period: the number of the public period, which never goes back.
         The first answer in a period stands for the whole of it. The state is written when the
         report is made, and at once.
         """
-        fresh = Secure() if random is None else as_randomness(random)
+        fresh = as_randomness(random)
         number = self._check_period(period)
         value = self.mechanism.check(answer)
         permanent, record = self._memory.recall(self, value, self._kept(), number)
@@ -216,9 +216,10 @@ class Device(Generic[Report]):
     def epsilon_spent(self, count: int) -> float:
         """Return the epsilon of so many different values, segments or periods, as memory has it.
 
-        It is `epsilon_forever` for each, rounded up, and holds between the courses of `promise`.
+        It is `epsilon_permanent_realised` for each, rounded up, and holds between the courses of
+        `promise`.
         """
-        count, each = whole(count, "count", 0, 2**53), self.mechanism.epsilon_forever
+        count, each = whole(count, "count", 0, 2**53), self.mechanism.epsilon_permanent_realised
         if count == 0 or math.isinf(each):
             return each if count else 0.0
         exact = count * Fraction(each)

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from murmurs.checks import Floats, real
-from murmurs.comparison import Control, Detection, Difference, detect
+from murmurs.boundary.checks import real
 from murmurs.counts import Counts
-from murmurs.inference.fit import Fit, Target, fitted, plausible
-from murmurs.intervals import Scale, limits
-from murmurs.plotting import plot_shares
-from murmurs.rendering import shares_html, shares_table
+from murmurs.inference.detection import Control, Detection, detect
+from murmurs.inference.difference import Difference
+from murmurs.inference.fit import Fit, Target, fitted
+from murmurs.inference.intervals import Scale, limits
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
+from murmurs.present.plots import plot_shares
+from murmurs.present.text import shares_html, shares_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+ASKED = "it was asked for by name"
+"""Why an estimator was taken, where the caller named it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +59,7 @@ class Estimate:
             object.__setattr__(self, "fit", fitted(self.counts))
         told = tuple(note for note in self.fit.notes if note not in self.notes)
         object.__setattr__(self, "notes", self.notes + told)
-        known = getattr(self.counts.mechanism, "labels", ())
+        known = self.counts.mechanism.labels
         if known and not self.labels:
             object.__setattr__(self, "labels", tuple(known))
 
@@ -109,12 +116,12 @@ class Estimate:
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both
 
-    def detected(self, level: float = 0.05, control: Control = "bonferroni") -> Detection:
-        """Test for each answer whether anybody holds it; see `murmurs.comparison.detect`."""
-        return detect(self.fit, level, control)
+    def detected(self, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
+        """Test for each answer whether anybody holds it; see `murmurs.inference.detection`."""
+        return detect(self.fit, error_rate, control)
 
     def difference(self, other: Estimate, target: Target = "population") -> Difference:
-        """Compare with another period, segment or release; see `murmurs.comparison.Difference`."""
+        """Compare with another period, segment or release; see `murmurs.inference.difference`."""
         if not isinstance(other, Estimate):
             way = "murmurs.estimate(counts) first" if isinstance(other, Counts) else "estimate both"
             raise TypeError(f"the difference is to an Estimate, not {type(other).__name__}: {way}")

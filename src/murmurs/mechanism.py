@@ -10,52 +10,33 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs import strings
-from murmurs.bulk import CHUNK, CHUNK_BYTES, Bulk, Source, bulk, no_chance_in_bulk
-from murmurs.channel import MOST_PEOPLE, Channel, Repeats
-from murmurs.checks import (
-    Integers,
-    exact_sum,
-    first_outside,
-    index,
-    integers,
-    shown,
-    whole,
-)
+from murmurs.boundary.checks import index, integers, shown, whole
+from murmurs.boundary.labelled import in_order
+from murmurs.channel import MOST_PEOPLE, Channel
+from murmurs.channels.repeats import Repeats
 from murmurs.counts import Counts
-from murmurs.labelled import in_order
-from murmurs.layout import Layout
-from murmurs.privacy import (
-    SCALE,
-    check_epsilon,
-    check_promise,
-    flip_numerator,
-    log_above,
-    truth_numerator,
-    truth_ratio,
-)
-from murmurs.randomness import Randomness, Secure, as_randomness
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Layout
+from murmurs.numerics.arrays import Integers, exact_sum, first_outside
+from murmurs.privacy import check_epsilon, log_above
+from murmurs.randomness.bulk import CHUNK, CHUNK_BYTES, Bulk, bulk
+from murmurs.randomness.secure import Secure
+from murmurs.randomness.sources import Chance, ChanceInBulk, as_generator, as_randomness
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report, Reports, Shape
 
 LARGEST_K = 10**6
-
-MOST_CELLS = 2**24
-"""Cells of a mechanism's counts, at most: 128 MiB, a few times of which a collector needs."""
-
 _OF_LABELS = ": a question tells the number of a label, question.answer(label)"
 
-LEFT_OPEN: Any = None
-"""Default of a parameter that is chosen if it is not given; what is made has a number there."""
 
-
-class Reporting(ABC, Generic[Report]):
+class AnyMechanism(ABC, Generic[Report]):
     """What every mechanism has, whether its answers are listed or not."""
 
     epsilon: float
@@ -76,8 +57,17 @@ class Reporting(ABC, Generic[Report]):
         """The largest ratio of the probabilities of one report under two answers, exactly."""
 
     @abstractmethod
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         """Return the cells of an array of checked reports."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, where the mechanism knows them."""
+        return ()
+
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
+        """Return an open mechanism viewed over candidates; this one has its answers."""
+        raise TypeError(f"{self} has a fixed list of answers; over() is for open questions")
 
     @property
     def epsilon_realised(self) -> float:
@@ -160,12 +150,12 @@ class Reporting(ABC, Generic[Report]):
         n, cells = 0, np.zeros(self.channel.cells, np.int64)
         for part in parts:
             n += len(part)
-            cells += self._tally(part)
+            cells += self._count(part)
         return Counts(self, n, cells)
 
     def _count_array(self, reports: Reports) -> Counts:
         checked = self.shape.check(reports)
-        return Counts(self, len(checked), self._tally(checked))
+        return Counts(self, len(checked), self._count(checked))
 
     def to_document(self) -> dict[str, Any]:
         """Return name and parameters, integer probabilities included, as plain values for JSON."""
@@ -182,50 +172,51 @@ class Reporting(ABC, Generic[Report]):
             object.__setattr__(self, name, value)
 
 
-class Mechanism(Reporting[Report]):
+class Mechanism(AnyMechanism[Report]):
     """A way to answer one question with answers 0..k-1 privately."""
 
     k: int
 
     @abstractmethod
-    def _report(self, answer: int, random: Randomness) -> Report:
+    def _encode_one(self, answer: int, random: Randomness) -> Report:
         """Return a report of one checked answer."""
 
     @abstractmethod
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         """Return reports of a chunk of checked answers."""
 
     @abstractmethod
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Return the cells of a whole population, drawn at once."""
 
-    def encode(self, answer: int, random: Randomness | np.random.Generator) -> Report:
+    def encode(self, answer: int, random: Chance = None) -> Report:
         """Return a private report of one answer.
 
-        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
+        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
         """
-        return self._report(self.check(answer), as_randomness(random))
+        return self._encode_one(self.check(answer), as_randomness(random))
 
-    def encode_many(self, answers: object, random: Source = None) -> Reports:
+    def encode_many(self, answers: object, random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
+        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
         """
         array = integers(answers, "answers", of_labels=_OF_LABELS)
         source = bulk(random)
         out = self.shape.empty(len(array))
         for part in self._chunks(len(array)):
-            out[part] = self._encode(self._check_part(array[part], part.start), source)
+            out[part] = self._encode_many(self._check_part(array[part], part.start), source)
         return out
 
-    def simulate(self, histogram: object, random: Source = None) -> Counts:
+    def simulate(self, histogram: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population, with the law of counting all its reports.
 
         ``histogram`` says how many people hold each answer. The cost does not grow with them.
         """
         people = self.check_histogram(histogram)
-        rng = random if isinstance(random, np.random.Generator) else _system_generator(random)
-        return Counts(self, int(people.sum()), self._draw(people, rng))
+        source = as_generator(random)
+        rng = np.random.default_rng() if isinstance(source, Secure) else source
+        return Counts(self, int(people.sum()), self._simulate(people, rng))
 
     def check(self, answer: object) -> int:
         """Return the answer if it is one of 0..k-1; an error does not tell what it is."""
@@ -247,11 +238,6 @@ class Mechanism(Reporting[Report]):
             where = start + int(np.argmax(wide.view(np.uint64) >= self.k))
             raise ValueError(f"answer number {where} is not one of 0..{self.k - 1} of {self}")
         return wide
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the answers, where the mechanism knows them."""
-        return ()
 
     def check_histogram(self, histogram: object) -> Integers:
         """Return the numbers of people as an array if there is one for each answer.
@@ -282,7 +268,7 @@ class Mechanism(Reporting[Report]):
         self._set(k=whole(self.k, "k", 2, LARGEST_K), epsilon=check_epsilon(self.epsilon))
 
 
-class OpenMechanism(Reporting[Report]):
+class OpenMechanism(AnyMechanism[Report]):
     """A way to answer one question with any string privately.
 
     What the strings are is asked when the counts are estimated: `over` takes a list of candidates.
@@ -293,11 +279,11 @@ class OpenMechanism(Reporting[Report]):
         """Return where checked strings fall."""
 
     @abstractmethod
-    def _report(self, text: str, random: Randomness) -> Report:
+    def _encode_one(self, text: str, random: Randomness) -> Report:
         """Return a report of one checked string."""
 
     @abstractmethod
-    def _encode(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
         """Return reports of a chunk of people; their answers are numbers of the layout."""
 
     @abstractmethod
@@ -307,17 +293,17 @@ class OpenMechanism(Reporting[Report]):
         With ``complete`` there are no others: nobody holds a string that is not listed.
         """
 
-    def encode(self, text: str, random: Randomness | np.random.Generator) -> Report:
+    def encode(self, text: str, random: Chance = None) -> Report:
         """Return a private report of one string.
 
-        ``random`` is `Secure` on a device; a study may hand in a NumPy generator.
+        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
         """
-        return self._report(self.check(text), as_randomness(random))
+        return self._encode_one(self.check(text), as_randomness(random))
 
-    def encode_many(self, texts: Iterable[str], random: Source = None) -> Reports:
+    def encode_many(self, texts: Iterable[str], random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` (the default) or a NumPy generator for a reproducible study.
+        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
         """
         if isinstance(texts, str | bytes):
             raise TypeError("answers are a list of strings, not one string")
@@ -334,7 +320,7 @@ class OpenMechanism(Reporting[Report]):
         layout, source = self.layout_of(list(numbers)), bulk(random)
         out = self.shape.empty(len(answers))
         for part in self._chunks(len(answers)):
-            out[part] = self._encode(layout, answers[part], source)
+            out[part] = self._encode_many(layout, answers[part], source)
         return out
 
     def _number(
@@ -355,60 +341,6 @@ class OpenMechanism(Reporting[Report]):
         return strings.normal(text)
 
 
-class Truthful(Mechanism[Report]):
-    """A mechanism that tells the truth with one chance, and else draws from all reports alike.
-
-    With probability ``truth`` / 2**53 the report is drawn uniformly from those that support the
-    answer, otherwise uniformly from all. The random one may happen to support the answer too.
-    """
-
-    truth: int
-
-    @property
-    @abstractmethod
-    def spread(self) -> Fraction:
-        """How many reports there are for each one that supports a given answer."""
-
-    @property
-    def truth_probability(self) -> Fraction:
-        """The chance of telling the truth, exactly."""
-        return Fraction(self.truth, SCALE)
-
-    @property
-    def ratio(self) -> Fraction:
-        """1 + spread * truth / (1 - truth)."""
-        return truth_ratio(self.truth, self.spread)
-
-    def _settle_truth(self) -> None:
-        """Derive the chance of truth from epsilon, or check the given one against it."""
-        self._set(truth=settle_truth(self.truth, self.epsilon, self.spread))
-        check_promise(self.ratio, self.epsilon, self)
-
-
-def settled(given: int | None, name: str, low: int, high: int, choose: Callable[[], int]) -> int:
-    """Return a parameter as it was given, or chosen if it was left open; checked either way."""
-    return whole(choose() if given is None else given, name, low, high)
-
-
-def settle_truth(given: int | None, epsilon: float, spread: Fraction) -> int:
-    """Return the chance of telling the truth, over 2**53: the given one, or the best that is."""
-    return settled(given, "truth", 1, SCALE - 1, lambda: truth_numerator(epsilon, spread))
-
-
-def settle_flip(given: int | None, epsilon: float, bits: int = 1) -> int:
-    """Return the chance of flipping a bit, over 2**53: the given one, or the best that is.
-
-    It is below one half, at which a bit would tell nothing.
-    """
-    return settled(given, "flip", 1, SCALE // 2 - 1, lambda: flip_numerator(epsilon, bits))
-
-
-def check_cells(cells: int, what: str) -> None:
-    """Refuse counts that are larger than a collector can live with."""
-    if cells > MOST_CELLS:
-        raise ValueError(f"{what} must be at most 2**24, not {cells}: so many numbers are counted")
-
-
 def _look_like_shares(values: object) -> bool:
     """Whether values are fractions that add up to one or so, and no numbers of people."""
     try:
@@ -418,9 +350,3 @@ def _look_like_shares(values: object) -> bool:
     if array.dtype.kind != "f" or array.size == 0:
         return False
     return bool(array.min() >= 0 and array.max() < 1 and abs(array.sum() - 1) < 0.05)
-
-
-def _system_generator(random: object) -> np.random.Generator:
-    if random is not None and not isinstance(random, Secure):
-        raise TypeError(no_chance_in_bulk(random))
-    return np.random.default_rng()

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cache
 
-from murmurs.checks import real
+from murmurs.boundary.checks import real
 
 SCALE = 2**53
 """Denominator of every probability: its numerators are exact in binary64, so in JavaScript too."""
@@ -52,27 +52,27 @@ def log_above(ratio: Fraction) -> float:
     return nearest if Decimal(nearest) >= bound else math.nextafter(nearest, math.inf)
 
 
-def truth_numerator(epsilon: float, spread: Fraction) -> int:
+def truth_numerator(epsilon: float, reports_per_supporting: Fraction) -> int:
     """Return the largest chance of answering truthfully that keeps epsilon, over 2**53.
 
     For mechanisms that, with this chance t, draw uniformly from the s reports that support the
-    answer, and otherwise uniformly from all K reports. With ``spread`` = K / s the largest ratio
-    of the law is 1 + spread * t / (1 - t). The result is at least 1 and at most 2**53 - 1: a
-    chance of one would make some reports impossible, and epsilon infinite.
+    answer, and otherwise uniformly from all K reports. With ``reports_per_supporting`` = K / s the
+    largest ratio of the law is 1 + reports_per_supporting * t / (1 - t). The result is at least 1
+    and at most 2**53 - 1: a chance of one would make some reports impossible, and epsilon infinite.
     """
     gain = exp_below(epsilon) - 1
-    numerator = math.floor(SCALE * gain / (spread + gain))
+    numerator = math.floor(SCALE * gain / (reports_per_supporting + gain))
     if numerator < 1:
         raise ValueError(
-            f"epsilon {epsilon:g} over {float(spread):g} reports per supporting one leaves a "
-            "chance of truth below 2**-53: ask for a larger epsilon or a smaller alphabet"
+            f"epsilon {epsilon:g} is too small for this many answers: the probability of a "
+            "truthful report would be below 2**-53; take a larger epsilon or fewer answers"
         )
     return min(numerator, SCALE - 1)
 
 
-def truth_ratio(numerator: int, spread: Fraction) -> Fraction:
+def truth_ratio(numerator: int, reports_per_supporting: Fraction) -> Fraction:
     """Return the largest ratio of the law for a chance of truth; see `truth_numerator`."""
-    return 1 + spread * Fraction(numerator, SCALE - numerator)
+    return 1 + reports_per_supporting * Fraction(numerator, SCALE - numerator)
 
 
 def flip_numerator(epsilon: float, bits: int = 1) -> int:

@@ -16,7 +16,8 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.checks import first_outside, shown, whole
+from murmurs.boundary.checks import shown, whole
+from murmurs.numerics.arrays import first_outside
 
 Report = TypeVar("Report")
 Reports = NDArray[Any]
@@ -314,46 +315,46 @@ class Hashed(Shape[Hash]):
             self.refuse(bad[0], f"value {bad[1]} is outside 0..{self.count - 1}")
 
 
-class Row(NamedTuple):
-    """A report of a count mean sketch: which row, and the row's randomised bits."""
+class CohortBits(NamedTuple):
+    """A report in a cohort: which cohort, and its randomised bits; a sketch's row is a cohort."""
 
-    row: int
+    cohort: int
     bits: bytes
 
 
 @dataclass(frozen=True)
-class RowOfBits(Shape[Row]):
-    """One of ``rows`` rows and its ``count`` bits."""
+class BitsByCohort(Shape[CohortBits]):
+    """One of ``cohorts`` cohorts and its ``count`` bits."""
 
-    rows: int
+    cohorts: int
     count: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """A record of row and packed bits."""
+        """A record of cohort and packed bits."""
         width = -(-self.count // 8)
-        return np.dtype([("row", smallest_unsigned(self.rows)), ("bits", np.uint8, (width,))])
+        return np.dtype([("cohort", smallest_unsigned(self.cohorts)), ("bits", np.uint8, (width,))])
 
     @property
     def bits(self) -> float:
-        """The number of bits, and log2 of the number of rows."""
-        return self.count + math.log2(self.rows)
+        """The number of bits, and log2 of the number of cohorts."""
+        return self.count + math.log2(self.cohorts)
 
-    def pack(self, report: Row) -> bytes:
-        """Return the row's bytes and the packed bits."""
-        row, bits = _fields(report, 2, self)
+    def pack(self, report: CohortBits) -> bytes:
+        """Return the cohort's bytes and the packed bits."""
+        cohort, bits = _fields(report, 2, self)
         width = -(-self.count // 8)
-        head = whole(row, "row", 0, self.rows - 1).to_bytes(self.size - width, "little")
+        head = whole(cohort, "cohort", 0, self.cohorts - 1).to_bytes(self.size - width, "little")
         return head + Bits(self.count).pack(cast(bytes, bits))
 
-    def _unpack(self, row: bytes) -> Row:
+    def _unpack(self, row: bytes) -> CohortBits:
         split = self.size - -(-self.count // 8)
-        return Row(int.from_bytes(row[:split], "little"), row[split:])
+        return CohortBits(int.from_bytes(row[:split], "little"), row[split:])
 
     def _check_rows(self, reports: Reports) -> None:
-        bad = first_outside(reports["row"], 0, self.rows - 1)
+        bad = first_outside(reports["cohort"], 0, self.cohorts - 1)
         if bad:
-            self.refuse(bad[0], f"row {bad[1]} is outside 0..{self.rows - 1}")
+            self.refuse(bad[0], f"cohort {bad[1]} is outside 0..{self.cohorts - 1}")
         check_padding(self, reports["bits"], self.count)
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs import walsh
 from murmurs.channel import Channel
-from murmurs.checks import Floats, Integers
+from murmurs.numerics import walsh
+from murmurs.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class HadamardBlocks(Channel):
         """How many rows of the matrix are in use in the fullest block."""
         return -(-self.k // self.blocks)
 
-    def row(self, answer: int) -> list[Fraction]:
+    def law_of(self, answer: int) -> list[Fraction]:
         """Return the law of the report of one answer, block after block."""
         anywhere = (1 - self.truth) / (self.blocks * self.width)
         law = [anywhere] * (self.blocks * self.width)
@@ -67,7 +67,7 @@ class HadamardBlocks(Channel):
         in_block = by_row.sum(axis=1, keepdims=True)
         return np.asarray(float(self.truth) * (in_block + walsh.transform(by_row)) / self.width)
 
-    def collect(self, weights: Floats) -> Floats:
+    def adjoint(self, weights: Floats) -> Floats:
         """Return the mean weight of each answer's places, times truth, by the same transform."""
         sums = weights.sum(axis=1, keepdims=True) + walsh.transform(weights)
         return self.from_rows(float(self.truth) * sums / self.width)

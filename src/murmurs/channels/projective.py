@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs import geometry
 from murmurs.channel import Channel
 from murmurs.channels.symmetric import support_noise
-from murmurs.checks import Floats, Integers
+from murmurs.numerics import geometry
+from murmurs.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ProjectivePoints(Channel):
     def _orthogonal(self) -> Fraction:
         return Fraction(geometry.point_count(self.q, self.t - 1))
 
-    def row(self, answer: int) -> list[Fraction]:
+    def law_of(self, answer: int) -> list[Fraction]:
         """Return the law of the report of one answer, point after point."""
         size = self.cells[0]
         anywhere = (1 - self.truth) / size
@@ -73,7 +73,7 @@ class ProjectivePoints(Channel):
         per_point = float(self.truth / self._orthogonal)
         return per_point * geometry.incidence(padded, self.q, self.t)
 
-    def collect(self, weights: Floats) -> Floats:
+    def adjoint(self, weights: Floats) -> Floats:
         """Return for each answer the weights of the points orthogonal to it, times truth / s."""
         per_point = float(self.truth / self._orthogonal)
         return per_point * geometry.incidence(weights, self.q, self.t)[: self.k]

@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from murmurs import kernels
-from murmurs.channel import ONCE, Repeats
-from murmurs.checks import Floats, Integers
-from murmurs.layout import Layout, Listed, Places, first_ones
+from murmurs.channels.repeats import ONCE, Repeats
+from murmurs.hashing.layout import Layout, Listed, Places, first_ones
+from murmurs.numerics.arrays import Floats, Integers
 
 MOST_SOLVED = 1200
 """Answers up to which the normal equations are solved; a matrix of their square is kept."""
@@ -60,7 +60,7 @@ class Solver:
     @cached_property
     def weights(self) -> Floats:
         """1 / the variance of the estimated masses, for one report."""
-        spread = self.law if self.exclusive else self.repeats.spread(self.law)
+        spread = self.law if self.exclusive else self.repeats.variance_per_report(self.law)
         return np.asarray(self.parts * self.gain**2 / np.maximum(spread, 1e-12))
 
     @cached_property
@@ -150,7 +150,9 @@ class Solver:
         """Return X' table for each row of the table apart."""
         layout = self.layout
         padded = np.append(table, np.zeros((layout.rows, 1)), axis=1)
-        own = np.stack([padded[row][layout.row(row)].sum(axis=0) for row in range(layout.rows)])
+        own = np.stack(
+            [padded[row][layout.places_in(row)].sum(axis=0) for row in range(layout.rows)]
+        )
         return np.asarray((own - self.filled * table.sum(axis=1, keepdims=True)).T)
 
     def _variances_of_filters(
@@ -168,7 +170,7 @@ class Solver:
         present = np.flatnonzero(shares > 0)
         out = np.zeros(len(inverse))
         for row, mass in enumerate(masses):
-            places = layout.row(row)
+            places = layout.places_in(row)
             lever = (_by_place(inverse, places, layout.width) - others) * self.weights[row]
             bits = mass * hit + (1 - mass) * miss
             padded = np.append(lever, np.zeros((len(lever), 1)), axis=1)

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs.channel import ONCE, Channel, Repeats
-from murmurs.checks import Floats, Integers, exact_sum
+from murmurs.channel import Channel
+from murmurs.channels.repeats import ONCE, Repeats
+from murmurs.numerics.arrays import Floats, Integers, exact_sum
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Symmetric(Channel):
         pairs = (self.k - 1) * (self.hit_pair + Fraction(self.k - 2, 2) * self.miss_pair)
         return mean if mean + 2 * pairs == mean**2 else None  # without variance
 
-    def complaint(self, cells: Integers, n: int) -> str | None:
+    def why_impossible(self, cells: Integers, n: int) -> str | None:
         """Cells must add up to n times as many answers as each report supports."""
         each = self.supported
         total = exact_sum(cells)
@@ -63,7 +64,7 @@ class Symmetric(Channel):
         count = "exactly one" if each == 1 else f"{each} answers"
         return f"cells add up to {total}, but each of {n} reports counts in {count}"
 
-    def row(self, answer: int) -> list[Fraction]:
+    def law_of(self, answer: int) -> list[Fraction]:
         """Return ``hit`` for the answer and ``miss`` for the others."""
         return [self.hit if j == answer else self.miss for j in range(self.k)]
 
@@ -76,7 +77,7 @@ class Symmetric(Channel):
         """Return (hit - miss) * share for each answer."""
         return float(self.hit - self.miss) * shares
 
-    def collect(self, weights: Floats) -> Floats:
+    def adjoint(self, weights: Floats) -> Floats:
         """Return (hit - miss) * weight for each answer."""
         return float(self.hit - self.miss) * weights
 
@@ -103,7 +104,10 @@ class Symmetric(Channel):
         Channels of people who report again are independent between answers.
         """
         own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
-        hit, miss = float(self.repeats.spread(self.hit)), float(self.repeats.spread(self.miss))
+        hit, miss = (
+            float(self.repeats.variance_per_report(self.hit)),
+            float(self.repeats.variance_per_report(self.miss)),
+        )
         with_own = float(self.hit_pair - self.hit * self.miss)
         without = float(self.miss_pair - self.miss**2)
         either = own[:, None] + own[None, :]
@@ -117,5 +121,8 @@ def support_noise(
 ) -> tuple[Floats, Floats]:
     """Return c and s of `Channel.noise` for counts of support."""
     scale = n * float(hit - miss) ** 2
-    of_hit, of_miss = float(repeats.spread(hit)), float(repeats.spread(miss))
+    of_hit, of_miss = (
+        float(repeats.variance_per_report(hit)),
+        float(repeats.variance_per_report(miss)),
+    )
     return np.full(k, of_miss / scale), np.full(k, (of_hit - of_miss) / scale)

@@ -3,7 +3,7 @@
 The mass on each place is estimated without bias; shares come from the masses in one of two ways.
 Where there are not too many answers and enough places, least squares solve for all of them, and
 shares are unbiased given the hash functions. Otherwise they are averages over hash functions, as in
-`murmurs.channels.sketch`. How data choose among answers and weigh cells is for the fit
+`murmurs.channels.hashed`. How data choose among answers and weigh cells is for the fit
 (`murmurs.inference.least_squares`).
 """
 
@@ -18,11 +18,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from murmurs.channel import ONCE, Channel, Repeats
-from murmurs.channels.sketch import Sketch
+from murmurs.channel import Channel
+from murmurs.channels.hashed import Sketch
+from murmurs.channels.repeats import ONCE, Repeats
 from murmurs.channels.solving import MOST_SOLVED, Solver
-from murmurs.checks import Floats, Integers, exact_sum
-from murmurs.layout import Layout
+from murmurs.hashing.layout import Layout
+from murmurs.numerics.arrays import Floats, Integers
 
 ALWAYS_SOLVED = 50
 """Candidates up to which all are solved for together if they can be, however few the equations."""
@@ -65,7 +66,7 @@ class Tables(Sketch):
         """Return the reports to each row."""
         return np.asarray(self.reports_of(cells), np.int64)
 
-    def given(self, cells: Integers) -> Self:
+    def conditioned_on(self, cells: Integers) -> Self:
         """Return the channel among as many people in each row as there are."""
         reports = np.asarray(self.reports_of(cells), np.float64)
         # A row without reports keeps nearly nothing as its part: nothing is divided by zero.
@@ -178,7 +179,7 @@ class Tables(Sketch):
 
     def place_variance(self, law: Fraction) -> float:
         """Return the variance that a report adds to the count of a place, given its chance."""
-        return float(self.repeats.spread(law))
+        return float(self.repeats.variance_per_report(law))
 
     def solved_noise(
         self, solver: Solver, shares: Floats, n: float, inflation: float = 1.0
@@ -202,13 +203,13 @@ class Tables(Sketch):
             out = -np.outer(law, law)
         else:
             held = np.zeros((self.layout.k, self.width + 1))
-            for at in self.layout.row(row):
+            for at in self.layout.places_in(row):
                 held[np.arange(self.layout.k), at] = 1.0
             both = held[:, :-1].T @ (shares[: self.layout.k, None] * held[:, :-1])
             if self.is_open:
                 both += float(self.filled_pair) * shares[-1]
             out = self.times * self.difference**2 * (both - np.outer(mass, mass))
-        np.fill_diagonal(out, self.repeats.spread(law))
+        np.fill_diagonal(out, self.repeats.variance_per_report(law))
         return np.asarray(out)
 
     @property
@@ -241,156 +242,3 @@ def private_noise(
     """
     private = variance - shares * (1 - shares) / people
     return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope
-
-
-@dataclass(frozen=True, eq=False)
-class CategorySketch(Tables):
-    """Cell (r, b) counts the reports of place b in row r.
-
-    The own place of an answer is reported with probability ``hit``, each other with ``miss``.
-    """
-
-    @property
-    def cells(self) -> tuple[int, ...]:
-        """Rows by places."""
-        return (self.rows, self.width)
-
-    @property
-    def is_histogram(self) -> bool:
-        """A report is one row and place."""
-        return True
-
-    @property
-    def exclusive(self) -> bool:
-        """A report counts on one place."""
-        return True
-
-    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
-        """Return the sums of the rows."""
-        return np.asarray(cells.sum(axis=1))
-
-    def placed(self, cells: Integers | Floats) -> Integers | Floats:
-        """Return the cells themselves."""
-        return cells
-
-    def row(self, answer: int) -> list[Fraction]:
-        """Return the law of the report of one answer."""
-        out: list[Fraction] = []
-        for row in range(self.rows):
-            own = self.on_places(row, answer)
-            out += [(self.miss + (self.hit - self.miss) * part) / self.rows for part in own]
-        return out
-
-    @property
-    def base(self) -> Floats:
-        """Places are reported falsely."""
-        return np.asarray(self.row_parts * float(self.miss))
-
-    def gain(self, shares: Floats) -> Floats:
-        """Return (hit - miss) times the share on each place, times the row's part."""
-        return np.asarray(self.difference * self.row_parts * self.masses(shares))
-
-    def collect(self, weights: Floats) -> Floats:
-        """Return the summed weights of the places of each answer, times (hit - miss)."""
-        return self.difference * self.totals(self.row_parts * weights)
-
-
-@dataclass(frozen=True, eq=False)
-class BitSketch(Tables):
-    """Cell (r, 0) counts the reports of row r, cell (r, 1 + b) those of them with bit b set.
-
-    Bits of the answer's own places are set with probability ``hit``, each other with ``miss``.
-    """
-
-    @property
-    def cells(self) -> tuple[int, ...]:
-        """Rows by one count of reports and ``width`` counts of bits."""
-        return (self.rows, 1 + self.width)
-
-    @property
-    def is_histogram(self) -> bool:
-        """A report sets many bits."""
-        return False
-
-    @property
-    def exclusive(self) -> bool:
-        """Bits are set independently."""
-        return False
-
-    def complaint(self, cells: Integers, n: int) -> str | None:
-        """Rows must add up to the reports, and no bit be set more often than its row is sent."""
-        total = exact_sum(cells[:, 0])
-        if total != n:
-            return f"rows add up to {total} reports, but there are {n} reports"
-        parted = np.flatnonzero(cells[:, 0] % self.times)
-        if len(parted):
-            row = int(parted[0])
-            return f"row {row} has {cells[row, 0]} reports, not {self.times} of each person"
-        above = np.argwhere(cells[:, 1:] > cells[:, :1])
-        if len(above):
-            row, bit = (int(x) for x in above[0])
-            times, reports = cells[row, 1 + bit], cells[row, 0]
-            return f"bit {bit} of row {row} is set {times} times in {reports} reports"
-        return None
-
-    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
-        """Return the first column."""
-        return cells[:, 0]
-
-    def placed(self, cells: Integers | Floats) -> Integers | Floats:
-        """Return the other columns."""
-        return cells[:, 1:]
-
-    def row(self, answer: int) -> list[Fraction]:
-        """Return the mean of every cell for one answer."""
-        out: list[Fraction] = []
-        for row in range(self.rows):
-            own = self.on_places(row, answer)
-            bits = [self.miss + (self.hit - self.miss) * part for part in own]
-            out += [x / self.rows for x in [Fraction(1), *bits]]
-        return out
-
-    @property
-    def base(self) -> Floats:
-        """A report counts in its row, and its bits are set falsely."""
-        return np.asarray(self.row_parts * ([1.0] + [float(self.miss)] * self.width))
-
-    def gain(self, shares: Floats) -> Floats:
-        """Return (hit - miss) times the share on each place, times the row's part."""
-        out = np.zeros(self.cells)
-        out[:, 1:] = self.difference * self.row_parts * self.masses(shares)
-        return out
-
-    def collect(self, weights: Floats) -> Floats:
-        """Return the summed weights of the places of each answer, times (hit - miss)."""
-        return self.difference * self.totals(self.row_parts * weights[:, 1:])
-
-    def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells: bits of one row are independent given the row.
-
-        Two reports of one person are of one row; of a bit they share all but what is `fresh`.
-        """
-        size, times = 1 + self.width, self.times
-        out = np.zeros((self.rows * size, self.rows * size))
-        histogram = np.asarray(histogram, np.float64)
-        for answer, (people, mean) in enumerate(zip(histogram, self.matrix(), strict=True)):
-            second = np.zeros_like(out)
-            for row in range(self.rows):
-                part = slice(row * size, (row + 1) * size)
-                given_row = mean[part] * self.rows
-                block = times * np.outer(given_row, given_row)
-                if answer == self.layout.k:  # both of two places are on together less often
-                    pair = float(self.filled_pair - self.filled**2)
-                    block[1:, 1:] += times * self.difference**2 * pair
-                fresh = np.append(0.0, self.repeats.fresh(given_row[1:]))
-                np.fill_diagonal(block, times * given_row - (times - 1) * fresh)
-                second[part, part] = block / self.rows
-            out += people * (second - times * np.outer(mean, mean))
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class MeanSketch(BitSketch):
-    """The bits of a count mean sketch: its rows are averaged over, and never solved for."""
-
-    solvable: ClassVar[bool] = False

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import click
 
-from murmurs.rendering import printable
+from murmurs.present.text import printable
 
 _LONGEST_MESSAGE = 1000
 

@@ -8,7 +8,7 @@ import click
 
 from murmurs.cli.output import Command, as_json, existing_file, new_file, people_option, tell
 from murmurs.counts import People
-from murmurs.files import add_counts, write_counts
+from murmurs.files.counts import add_counts, write_counts
 
 
 @click.command("add", cls=Command)

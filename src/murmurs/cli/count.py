@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.reading import named
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -18,8 +19,8 @@ from murmurs.cli.output import (
     tell,
 )
 from murmurs.counts import People
-from murmurs.files import count_reports, write_counts
-from murmurs.reading import named
+from murmurs.files.counts import write_counts
+from murmurs.files.reports import count_reports
 
 
 @click.command("count", cls=Command)

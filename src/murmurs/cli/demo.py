@@ -7,7 +7,7 @@ import numpy as np
 
 from murmurs import Secure, Survey, estimate
 from murmurs.cli.output import Command, as_json, print_json, say
-from murmurs.rendering import table
+from murmurs.present.text import table
 
 SURVEY = """
 name = "morning"

@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from murmurs.bulk import Source
-from murmurs.checks import shown
+from murmurs.boundary.checks import shown
+from murmurs.boundary.reading import blocks_of_lines, refuse
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -26,12 +26,12 @@ from murmurs.cli.output import (
     seed_option,
     tell,
 )
-from murmurs.files import write_reports
-from murmurs.longitudinal import Longitudinal
+from murmurs.files.reports import write_reports
 from murmurs.mechanism import OpenMechanism
-from murmurs.randomness import Secure
-from murmurs.reading import blocks_of_lines, refuse
-from murmurs.survey import Question
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.question import Question
+from murmurs.randomness.secure import Secure
+from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
 
 _LINES, _BYTES = 2**16, 2**24
@@ -61,7 +61,7 @@ def command(
     random = Secure() if seed is None else np.random.default_rng(seed)
     n = write_reports(output, contract, question, _encoded(answers, question, random))
     mechanism = question.mechanism
-    if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_forever):
+    if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
         say(
             "Note: each answer was given a new permanent response, which is not kept. For people "
             "who report again make reports with murmurs.Device: see docs/longitudinal.md.",
@@ -73,7 +73,7 @@ def command(
     tell(what, output, document, as_json=as_json)
 
 
-def _encoded(path: Path, question: Question, random: Source) -> Iterator[Reports]:
+def _encoded(path: Path, question: Question, random: ChanceInBulk) -> Iterator[Reports]:
     mechanism = question.mechanism
     most = max(1, min(_LINES, _BYTES // mechanism.shape.size))
     if isinstance(mechanism, OpenMechanism):

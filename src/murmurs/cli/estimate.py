@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from murmurs import estimators
+from murmurs.boundary.writing import writing
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -24,10 +25,10 @@ from murmurs.cli.output import (
 )
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.files import read_candidates, read_counts
+from murmurs.files.candidates import read_candidates
+from murmurs.files.counts import read_counts
 from murmurs.inference.fit import Target
-from murmurs.survey import Question
-from murmurs.writing import writing
+from murmurs.question import Question
 
 PICTURES = ("png", "svg", "pdf")
 

@@ -7,9 +7,9 @@ import math
 import click
 
 from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
-from murmurs.longitudinal import Longitudinal
 from murmurs.mechanisms import BY_NAME
-from murmurs.rendering import table
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.present.text import table
 
 
 @click.command("mechanisms", cls=Command)

@@ -11,10 +11,12 @@ from typing import Any
 
 import click
 
-from murmurs.reading import contents, document, named
-from murmurs.rendering import UNPRINTABLE, printable
-from murmurs.survey import Question, Survey
-from murmurs.writing import STANDARD, is_standard_output
+from murmurs.boundary.documents import document
+from murmurs.boundary.reading import contents, named
+from murmurs.boundary.writing import STANDARD, is_standard_output
+from murmurs.present.text import UNPRINTABLE, printable
+from murmurs.question import Question
+from murmurs.survey import Survey
 
 MOST_PEOPLE = 2**62
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.writing import is_standard_output, writing
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -15,10 +16,9 @@ from murmurs.cli.output import (
     read_survey,
     say,
 )
-from murmurs.longitudinal import Longitudinal
-from murmurs.rendering import table
-from murmurs.survey import Question
-from murmurs.writing import is_standard_output, writing
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.present.text import table
+from murmurs.question import Question
 
 
 @click.command("publish", cls=Command)
@@ -46,7 +46,7 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             f"{question.mechanism.epsilon_realised!r}",
-            _forever(question),
+            _permanent(question),
             f"{question.mechanism.shape.size}",
         ]
         for question in survey.questions
@@ -58,13 +58,15 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
         "mechanism",
         "epsilon",
         "realised",
-        "forever",
-        "bytes a report",
+        "permanent",
+        "bytes per report",
     ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
 
 
-def _forever(question: Question) -> str:
+def _permanent(question: Question) -> str:
     """Return the epsilon of all reports made from one permanent response, if there is one."""
     mechanism = question.mechanism
-    return f"{mechanism.epsilon_forever:g}" if isinstance(mechanism, Longitudinal) else "–"
+    return (
+        f"{mechanism.epsilon_permanent_realised:g}" if isinstance(mechanism, Longitudinal) else "–"
+    )

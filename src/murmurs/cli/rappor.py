@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from murmurs import estimators, schemes
+from murmurs import estimators
+from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -23,28 +24,20 @@ from murmurs.cli.output import (
     say,
     tell,
 )
-from murmurs.clients import CLIENTS, effective_f
-from murmurs.comparison import Control
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.mechanism import LEFT_OPEN
+from murmurs.hashing import schemes
+from murmurs.inference.detection import Control
 from murmurs.mechanisms.rappor import SCHEMES
-from murmurs.rappor_files import (
-    Result,
-    csv_text,
-    map_rows,
-    read_candidates,
-    read_counts,
-    read_map,
-    read_params,
-    read_reports,
-    results,
-    write_counts,
-    write_map,
-    write_results,
-)
-from murmurs.rendering import percent, shares_table, shown_digits, table
-from murmurs.writing import STANDARD, is_standard_output
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.present.text import percent, shares_table, shown_digits, table
+from murmurs.rappor.clients import CLIENTS, effective_f
+from murmurs.rappor.counts import read_counts, write_counts
+from murmurs.rappor.csv_files import csv_text
+from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
+from murmurs.rappor.params import read_params
+from murmurs.rappor.reports import read_reports
+from murmurs.rappor.results import Result, results, write_results
 
 _params = click.option(
     "--params", type=existing_file, required=True, help="CSV with the columns k, h, m, p, q and f."
@@ -157,7 +150,7 @@ def decode(
     """
     rappor = read_params(params)
     if client is not None:
-        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), permanent=LEFT_OPEN)
+        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), f_numerator=LEFT_OPEN)
     over = read_map(mapped, rappor)
     counted = read_counts(counts, rappor)
     with warnings.catch_warnings():
@@ -171,15 +164,15 @@ def decode(
     if as_json:
         print_json(_document(estimate, found, level, control, rappor.f), err=beside)
         return
-    low, high = estimate.interval(level)[-1].tolist()
+    other = _other(estimate, level)
     digits = shown_digits(estimate.standard_errors())
     say(f"{counted.n} reports in {rappor.cohorts} cohorts, f = {rappor.f:g}\n", err=beside)
     if found:
         say(_table(estimate, found, level), err=beside)
     say(
         f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, {1 - level:.3g})."
-        f"\n(other), in no line of the map: {percent(float(estimate.shares[-1]), digits)}, "
-        f"{percent(low, digits)} … {percent(high, digits)}."
+        f"\n(other), in no line of the map: {percent(other['share'], digits)}, "
+        f"{percent(other['low'], digits)} … {percent(other['high'], digits)}."
         f"\n{estimate.explanation}",
         err=beside,
     )
@@ -214,10 +207,17 @@ def _table(estimate: Estimate, found: list[Result], level: float) -> str:
     return shares_table({"answer": answers, **shown}, f"{100 * level:g} % interval")
 
 
+def _other(estimate: Estimate, level: float) -> dict[str, float]:
+    """Return the share of strings in no line of the map, with its interval."""
+    at = estimate.other
+    assert at is not None, "a map leaves room for other strings"
+    low, high = estimate.interval(level)[at].tolist()
+    return {"share": float(estimate.shares[at]), "low": low, "high": high}
+
+
 def _document(
     estimate: Estimate, found: list[Result], level: float, control: Control, f: float
 ) -> dict[str, Any]:
-    low, high = estimate.interval(level)[-1].tolist()
     return {
         "n": estimate.n,
         "f": f,
@@ -228,5 +228,5 @@ def _document(
         "control": control,
         "candidates": len(estimate.labels) - 1,
         "detected": [line._asdict() for line in found],
-        "other": {"share": float(estimate.shares[-1]), "low": low, "high": high},
+        "other": _other(estimate, level),
     }

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from murmurs.checks import shown
+from murmurs.boundary.checks import shown
+from murmurs.boundary.reading import is_digits, named, refuse, rows
 from murmurs.cli.output import (
     MOST_PEOPLE,
     Command,
@@ -21,11 +22,10 @@ from murmurs.cli.output import (
     tell,
 )
 from murmurs.counts import Counts
-from murmurs.files import write_counts
+from murmurs.files.counts import write_counts
+from murmurs.hashing.strings import normal
 from murmurs.mechanism import OpenMechanism
-from murmurs.reading import is_digits, named, refuse, rows
-from murmurs.strings import normal
-from murmurs.survey import Question
+from murmurs.question import Question
 
 
 @click.command("simulate", cls=Command)

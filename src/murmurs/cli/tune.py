@@ -5,16 +5,26 @@ from __future__ import annotations
 import click
 
 from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
-from murmurs.rendering import table
-from murmurs.tuning import KINDS, LOSSES, identifiable, tune
+from murmurs.planning.expected_loss import KINDS
+from murmurs.planning.identifiability import identifiable
+from murmurs.planning.tuning import LOSSES, tune
+from murmurs.present.text import table
 
 
 @click.command("tune", cls=Command)
 @click.option("--epsilon", type=float, required=True)
 @click.option(
-    "--respondents", type=click.IntRange(1, MOST_PEOPLE), required=True, help="How many answer."
+    "--respondents",
+    type=click.IntRange(1, MOST_PEOPLE),
+    required=True,
+    help="Number of people who will answer.",
 )
-@click.option("--candidates", type=click.IntRange(min=2), required=True, help="How many strings.")
+@click.option(
+    "--candidate-count",
+    type=click.IntRange(min=2),
+    required=True,
+    help="Number of strings to tell apart.",
+)
 @click.option("--kind", type=click.Choice(list(KINDS)), default="ORR", show_default=True)
 @click.option("--loss", type=click.Choice(LOSSES), default="l1", show_default=True)
 @click.option("--most-cohorts", type=int, default=4096, show_default=True)
@@ -23,7 +33,7 @@ from murmurs.tuning import KINDS, LOSSES, identifiable, tune
 def command(
     epsilon: float,
     respondents: int,
-    candidates: int,
+    candidate_count: int,
     kind: str,
     loss: str,
     most_cohorts: int,
@@ -37,9 +47,11 @@ def command(
 
     \b
     Example:
-      murmurs tune --epsilon 2 --respondents 1000000 --candidates 256
+      murmurs tune --epsilon 2 --respondents 1000000 --candidate-count 256
     """
-    found = tune(epsilon, respondents, candidates, kind=kind, loss=loss, most_cohorts=most_cohorts)
+    found = tune(
+        epsilon, respondents, candidate_count, kind=kind, loss=loss, most_cohorts=most_cohorts
+    )
     if as_json:
         print_json(found.to_document())
         return
@@ -59,5 +71,5 @@ def command(
     say(f"{found.mechanism}: the error of a share is {100 * found.error_of_a_share:.3g} %\n")
     header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
     say(table(header, rows, left=0))
-    advice = identifiable(found.best.width, found.best.cohorts, candidates).advice
+    advice = identifiable(found.best.width, found.best.cohorts, candidate_count).advice
     say(f"\n{advice}; {found.looked_at} combinations were looked at")

@@ -17,7 +17,8 @@ from murmurs.estimators.selection import selection
 from murmurs.estimators.shrinkage import shrink, shrinkage
 from murmurs.estimators.simplex import simplex
 from murmurs.estimators.unbiased import unbiased
-from murmurs.inference.fit import fitted, plausible
+from murmurs.inference.fit import fitted
+from murmurs.numerics.simplex import plausible
 
 __all__ = [
     "BY_NAME",
@@ -52,7 +53,7 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "base_cut": base_cut,
     "norm_cut": norm_cut,
 }
-"""One listed here joins the battery in tests/test_every_estimator.py."""
+"""One listed here joins the battery in tests/estimators/test_every_estimator.py."""
 
 
 def estimate(counts: Counts) -> Estimate:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from murmurs.checks import Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
+from murmurs.numerics.arrays import Floats
 
 
-def composite(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def composite(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the shares that maximise the product of the cells' binomial likelihoods.
 
     For unary encodings this is proposition 7 of Kairouz et al. (2016), who call it the maximum

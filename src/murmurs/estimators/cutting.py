@@ -5,27 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.unbiased import invert
-from murmurs.special import normal_quantile
+from murmurs.numerics.arrays import ROUNDING
+from murmurs.numerics.simplex import normalised
+from murmurs.numerics.special import normal_quantile
 
-EQUAL = 1e-9
-"""Part by which shares differ that are equal but for rounding."""
 
-
-def normalized(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def normalized(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the unbiased shares, negative ones cut at 0, scaled to sum 1 ("InvN", "Norm-Mul").
 
     Wins on flat laws, since it cuts least; loses badly on sparse ones, where the positive halves of
     many noises add up. If nothing is positive all shares are equal.
     """
-    positive = np.maximum(invert(counts), 0)
-    total = positive.sum()
-    shares = positive / total if total > 0 else np.full(len(positive), 1 / len(positive))
-    return Estimate(counts, shares, "normalized", why)
+    return Estimate(counts, normalised(invert(counts)), "normalized", why)
 
 
-def clipped(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def clipped(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the unbiased shares with negative ones cut at 0; their sum is above 1 ("Base-Pos").
 
     It is the decoder of Basic RAPPOR in several papers; here to compare with them.
@@ -33,22 +29,20 @@ def clipped(counts: Counts, *, why: str = "it was asked for by name") -> Estimat
     return Estimate(counts, np.maximum(invert(counts), 0), "clipped", why)
 
 
-def base_cut(
-    counts: Counts, *, level: float = 0.05, why: str = "it was asked for by name"
-) -> Estimate:
+def base_cut(counts: Counts, *, error_rate: float = 0.05, why: str = ASKED) -> Estimate:
     """Return the unbiased shares that stand out of the noise, and 0 for all others ("Base-Cut").
 
-    A share stands out if noise alone exceeds it with probability level / k (Bonferroni). Wins on
-    very sparse laws; loses on flat ones, and its sum may be far from 1. Wang et al. (2020).
+    A share stands out if noise alone exceeds it with probability error_rate / k (Bonferroni). Wins
+    on very sparse laws; loses on flat ones, and its sum may be far from 1. Wang et al. (2020).
     """
     shares = invert(counts)
     k = len(shares)
     constant, _ = counts.channel.noise(np.full(k, 1 / k), counts.n)
-    threshold = normal_quantile(1 - level / k) * np.sqrt(constant)
+    threshold = normal_quantile(1 - error_rate / k) * np.sqrt(constant)
     return Estimate(counts, np.where(shares >= threshold, shares, 0.0), "base_cut", why)
 
 
-def norm_cut(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def norm_cut(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the largest unbiased shares while their sum is below 1, and 0 for others ("Norm-Cut").
 
     Large shares stay unbiased; the last one kept is lowered to make the sum 1. If several answers
@@ -58,7 +52,7 @@ def norm_cut(counts: Counts, *, why: str = "it was asked for by name") -> Estima
     ordered = np.sort(positive)[::-1]
     last = ordered[min(int(np.searchsorted(np.cumsum(ordered), 1.0)), len(ordered) - 1)]
     # Answers that are counted alike may differ by rounding.
-    tied = np.abs(positive - last) <= EQUAL * last
+    tied = np.abs(positive - last) <= ROUNDING * last
     shares = np.where((positive > last) & ~tied, positive, 0.0)
     left = max(1 - float(shares.sum()), 0.0)
     shares[tied] = np.minimum(positive[tied], left / tied.sum())

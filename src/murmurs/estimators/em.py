@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from murmurs.boundary.checks import whole
 from murmurs.channel import Channel
-from murmurs.checks import Floats, whole
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
+from murmurs.numerics.arrays import Floats
 
 Progress = Callable[[int, float], None]
 """Told after each step: evaluations so far, and the gap."""
@@ -84,7 +85,7 @@ def histogram_step(channel: Channel, frequencies: Floats, n: int) -> Step:
     def step(shares: Floats) -> tuple[Floats, float]:
         law = channel.mean(shares)
         weights = frequencies / law
-        derivative = channel.collect(weights) + float((channel.base * weights).sum())
+        derivative = channel.adjoint(weights) + float((channel.base * weights).sum())
         return derivative, n * float((frequencies * np.log(law)).sum())
 
     return step
@@ -96,7 +97,7 @@ def em(
     tolerance: float = 0.01,
     most: int = 20_000,
     progress: Progress | None = None,
-    why: str = "it was asked for by name",
+    why: str = ASKED,
 ) -> Estimate:
     """Return the shares with the largest likelihood, by accelerated EM ("IBU" when plain).
 

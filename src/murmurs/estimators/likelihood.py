@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.em import Progress, em, noise_notes
 from murmurs.estimators.precondition import usable
+from murmurs.numerics.arrays import Floats
 
 
 def water_filling(frequencies: Floats, odds: float) -> Floats:
@@ -35,7 +35,7 @@ def likelihood(
     *,
     tolerance: float = 1e-3,
     progress: Progress | None = None,
-    why: str = "it was asked for by name",
+    why: str = ASKED,
 ) -> Estimate:
     """Return the maximum likelihood estimate.
 

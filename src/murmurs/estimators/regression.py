@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from murmurs.checks import Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
-from murmurs.estimators.simplex import project
-
-Operator = Callable[[Floats], Floats]
-TINY = 1e-300
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.gradient import Operator, accelerated, largest_eigenvalue
+from murmurs.numerics.simplex import project
 
 
 def regression(
@@ -22,7 +18,7 @@ def regression(
     constrained: bool = True,
     tolerance: float = 1e-6,
     most: int = 20_000,
-    why: str = "it was asked for by name",
+    why: str = ASKED,
 ) -> Estimate:
     """Return the shares whose expected cells are nearest to the counted ones, in weighted squares.
 
@@ -39,10 +35,10 @@ def regression(
     k = channel.k
     law = channel.mean(np.full(k, 1 / k))
     weights = 1 / np.maximum(law * (1 - law), 1e-300)
-    goal = channel.collect(weights * (counts.cells / counts.n - channel.base))
+    goal = channel.adjoint(weights * (counts.cells / counts.n - channel.base))
 
     def normal(shares: Floats) -> Floats:
-        return channel.collect(weights * channel.gain(shares))
+        return channel.adjoint(weights * channel.gain(shares))
 
     if constrained:
         shares, gap, steps = _projected_gradient(normal, goal, counts.n, tolerance, most)
@@ -82,40 +78,21 @@ def _conjugate_gradient(
     return shares, (size / max(float(goal @ goal), 1e-300)) ** 0.5, steps
 
 
-def largest_eigenvalue(normal: Operator, start: Floats, rounds: int) -> float:
-    """Return the largest eigenvalue, nearly, of what the normal equations multiply by.
-
-    By power iteration. It begins where the caller knows that this direction takes part, not with a
-    random vector: then the order of the answers would matter.
-    """
-    size, probe = 0.0, start
-    for _ in range(rounds):
-        length = float(np.sqrt(probe @ probe))
-        if length == 0:
-            break
-        probe = normal(probe / length)
-        size = float(np.sqrt(probe @ probe))
-    return max(size, TINY)
-
-
 def _projected_gradient(
     normal: Operator, goal: Floats, n: int, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
     k = len(goal)
     # Answers add to cells and take nothing away: the steepest direction is one of positive numbers.
     steepest = 1.05 * largest_eigenvalue(normal, np.ones(k), 30)
-    shares = ahead = np.full(k, 1 / k)
-    momentum, gap = 1.0, np.inf
-    for step in range(1, most + 1):
-        new = project(ahead - (normal(ahead) - goal) / steepest)
+    enough = tolerance + 1e-13 * n * float(np.abs(goal).max())  # or all that floats can tell
+    gap = np.inf
+
+    def done(new: Floats, _: Floats) -> bool:
+        nonlocal gap
         slope = normal(new) - goal
         gap = 2 * n * float(slope @ new - slope.min())
-        if gap <= tolerance + 1e-13 * n * float(np.abs(goal).max()):  # or all that floats can tell
-            return new, gap, step
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        if float((ahead - new) @ (new - shares)) > 0:  # going uphill: forget the momentum
-            following, ahead = 1.0, new
-        else:
-            ahead = new + (momentum - 1) / following * (new - shares)
-        shares, momentum = new, following
-    return shares, gap, most
+        return gap <= enough
+
+    start = np.full(k, 1 / k)
+    shares, steps = accelerated(lambda x: normal(x) - goal, project, start, steepest, done, most)
+    return shares, gap, steps

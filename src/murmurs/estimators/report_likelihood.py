@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import kernels
-from murmurs.checks import Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.em import Progress, climb, concluded
 from murmurs.estimators.precondition import usable
+from murmurs.numerics.arrays import Floats
 
 
 class Supporting(Protocol):
@@ -44,7 +44,7 @@ def report_likelihood(
     tolerance: float = 0.1,
     most: int = 2000,
     progress: Progress | None = None,
-    why: str = "it was asked for by name",
+    why: str = ASKED,
 ) -> Estimate:
     """Return the maximum likelihood estimate from the reports themselves.
 

@@ -10,15 +10,15 @@ import numpy as np
 
 from murmurs.channels.solving import MOST_SOLVED, Solver
 from murmurs.channels.tables import Tables
-from murmurs.checks import Booleans, Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
-from murmurs.estimators.learning import TINY, Stratum, learn
+from murmurs.estimation import ASKED, Estimate
+from murmurs.estimators.empirical_bayes import Stratum, learn
 from murmurs.estimators.precondition import usable
-from murmurs.estimators.regression import largest_eigenvalue
 from murmurs.inference.fit import fitted
 from murmurs.inference.least_squares import Places, Selected, SharedOut
-from murmurs.special import normal_quantile
+from murmurs.numerics.arrays import ROUNDING, TINY, Booleans, Floats
+from murmurs.numerics.gradient import accelerated, largest_eigenvalue
+from murmurs.numerics.special import normal_quantile
 
 ROUNDS = 60
 NEARLY = 0.7
@@ -28,15 +28,12 @@ CROWDED = 32
 FALSE_ENTRIES = 1.0
 """How many absent candidates enter by chance, on average; tests are made afterwards."""
 
-EQUAL = 1e-9
-"""Part by which scores differ that are equal but for rounding."""
-
 
 def selection(
     counts: Counts,
     *,
     by: Literal["steps", "lasso"] = "steps",
-    why: str = "it was asked for by name",
+    why: str = ASKED,
 ) -> Estimate:
     """Return the shares of the candidates of an open question that stand out of the noise.
 
@@ -44,7 +41,7 @@ def selection(
     as the RAPPOR paper does, and solved for together by weighted least squares; every other
     candidate gets its own estimate beside them, and the unlisted mass its interval. Shares are near
     the posterior medians under the law of the candidates' shares, which is learned from all of them
-    (see `murmurs.estimators.learning`); "(other)" is what they leave.
+    (see `murmurs.estimators.empirical_bayes`); "(other)" is what they leave.
 
     Wins where candidates are many for the places, most of them absent. Loses to `shrinkage` where
     all candidates can be solved for together and most are there.
@@ -63,9 +60,9 @@ def selection(
     first = fit.first if isinstance(fit, SharedOut) else fit
     shares = _decided(first)
     if isinstance(fit, SharedOut):
-        shares = fit.spread(shares, 1)
+        shares = fit.share_out(shares, 1)
     channel = _chosen_among(counts)
-    notes = _notes(channel, getattr(counts.mechanism, "labels", ()))
+    notes = _notes(channel, counts.mechanism.labels)
     return Estimate(counts, shares, "selection", why, notes=notes, fit=fit)
 
 
@@ -145,7 +142,7 @@ def _decided(fit: Selected) -> Floats:
     listed = estimates[:k]
     posterior = learn(Stratum(listed, constant[:k], slope[:k], mean, people, fixed_sum=False))
     rows = posterior.rows
-    shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.row_of])
+    shares = np.where(rows.alone, np.clip(listed, 0, 1), posterior.decisions(0.0)[rows.bin_of])
     shares[chosen] /= max(1.0, float(shares[chosen].sum()))
     left = 1 - float(shares[chosen].sum())
     weak = np.where(chosen, 0.0, shares)
@@ -216,8 +213,8 @@ def _strongest(among: Booleans, scores: Floats, wanted: int, room: int) -> Boole
     if wanted <= 0:
         return np.zeros_like(among)
     last = float(np.sort(scores[among])[-wanted])
-    out = among & (scores >= last * (1 - EQUAL))
-    return out if out.sum() <= room else among & (scores > last * (1 + EQUAL))
+    out = among & (scores >= last * (1 - ROUNDING))
+    return out if out.sum() <= room else among & (scores > last * (1 + ROUNDING))
 
 
 Better = Callable[[Booleans, Floats, float, int], Booleans]
@@ -264,27 +261,23 @@ def _lasso(fit: Selected, enter: float) -> Floats:
 def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> Floats:
     """Minimise half the weighted squares of masses - X x, plus penalty * x, over x >= 0.
 
-    By an accelerated proximal gradient (Beck and Teboulle 2009), until no step moves by a
-    millionth.
+    The iteration ends when a step moves by less than a millionth.
     """
 
     def normal(x: Floats) -> Floats:
-        spread = solver.layout.masses(x) - solver.filled * x.sum()
-        return solver.against(spread)
+        return solver.against(solver.layout.masses(x) - solver.filled * x.sum())
 
     goal = solver.against(masses)
     # The steeper a direction is, the more the masses' noise takes part in it.
     steepest = 1.05 * largest_eigenvalue(normal, goal, 20)
-    x = ahead = np.zeros(solver.layout.k)
-    momentum = 1.0
-    for _ in range(steps):
-        new = np.maximum(ahead - (normal(ahead) - goal + penalty) / steepest, 0)
-        if float(np.abs(new - x).max(initial=0.0)) <= 1e-6 * float(new.max(initial=0.0)):
-            return np.asarray(new)
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-        if float((ahead - new) @ (new - x)) > 0:  # going uphill: forget the momentum
-            following, ahead = 1.0, new
-        else:
-            ahead = new + (momentum - 1) / following * (new - x)
-        x, momentum = new, following
+
+    def gradient(x: Floats) -> Floats:
+        return normal(x) - goal + penalty
+
+    def done(new: Floats, before: Floats) -> bool:
+        moved = float(np.abs(new - before).max(initial=0.0))
+        return moved <= 1e-6 * float(new.max(initial=0.0))
+
+    start = np.zeros(solver.layout.k)
+    x, _ = accelerated(gradient, lambda x: np.maximum(x, 0), start, steepest, done, steps)
     return np.asarray(x)

@@ -6,29 +6,31 @@ import math
 
 import numpy as np
 
-from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
-from murmurs.estimators.learning import SQUARES, TINY, Posterior, Stratum, Support, learn
+from murmurs.estimation import ASKED, Estimate
+from murmurs.estimators.empirical_bayes import SQUARES, Posterior, Stratum, Support, learn
 from murmurs.estimators.precondition import usable
-from murmurs.inference.fit import Fit, fitted, plausible
+from murmurs.inference.fit import Fit, fitted
+from murmurs.numerics.arrays import TINY, Floats, Integers
+from murmurs.numerics.simplex import normalised, plausible, weighted_projection
 
-HALF = 10.0
+MEANS_HALFWAY = 10.0
 """Number of answers at which posterior means and the common level weigh the same."""
 
-FEW = 4.0
+LEAST_SQUARES_HALFWAY = 4.0
 """Number of well seen answers at which what was learned and plain least squares weigh the same."""
 
-FACTOR = 3.0
+STRATUM_RATIO = 3.0
 """Ratio of the noise variances of neighbouring strata."""
 
 
-def shrinkage(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return shares shrunk towards what the others look like, as far as the noise demands.
 
     The noise of each cell is known, so the law of the shares themselves can be estimated from all
-    cells, and then each share given its cell (see `murmurs.estimators.learning`). Where the signal
-    is strong the result tends to the unbiased shares; where noise dominates it tends to equal ones.
+    cells, and then each share given its cell (see `murmurs.estimators.empirical_bayes`). Where the
+    signal is strong the result tends to the unbiased shares; where noise dominates it tends to
+    equal ones.
 
     The decision: shares on the simplex that mix two answers with weights 1 - w and w, w = k / (k +
     10). The posterior means, whose excess over one is taken off in proportion to the posterior
@@ -129,7 +131,7 @@ def from_estimates(
     constant = np.maximum(constant, TINY)
     if _is_noiseless(float(constant.max()), n):
         return _as_they_are(estimates)
-    ratio = np.log(constant / np.median(constant)) / math.log(FACTOR)
+    ratio = np.log(constant / np.median(constant)) / math.log(STRATUM_RATIO)
     _, which = np.unique(np.floor(ratio + 0.5).astype(np.int64), return_inverse=True)
     members = [np.flatnonzero(which == i) for i in range(int(which.max()) + 1)]
     totals = np.array([1.0])
@@ -164,12 +166,12 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
             1e-3 * stratum.constant,
         )
         plain[j], spread[j] = stratum.estimates, noise
-        variance[j] = posterior.variances[rows.row_of]
+        variance[j] = posterior.variances[rows.bin_of]
         # Within a row the mean moves with the estimate, by posterior over noise variance.
         pull = np.clip(variance[j] / noise, 0, 1.5)
-        shift = pull * (stratum.estimates - rows.estimates[rows.row_of])
+        shift = pull * (stratum.estimates - rows.estimates[rows.bin_of])
         for target, values in ((mean, posterior.means), (common, posterior.decisions(level))):
-            cell = values[rows.row_of]
+            cell = values[rows.bin_of]
             cell = np.where(cell > 0, np.maximum(cell + shift, 0), 0)
             target[j] = np.where(rows.alone, np.clip(stratum.estimates, 0, 1), cell)
         variance[j] = np.where(rows.alone, noise, variance[j])
@@ -177,12 +179,14 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
         common = weighted_projection(common, np.sqrt(variance))
     else:
         common = np.full(k, 1 / k)
-    weight = k / (k + HALF)
+    weight = k / (k + MEANS_HALFWAY)
     shares = (1 - weight) * weighted_projection(mean, variance) + weight * common
     # Least squares follow the noise. What shares can be worth is how they vary at most, when one
     # answer has everything: where the noise is more than that, little is left to least squares.
     most = (1 - 1 / k) / k
-    weight = 1 / (1 + (k / FEW) ** 3) * most / (most + float(spread.mean()) + TINY)
+    weight = (
+        1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3) * most / (most + float(spread.mean()) + TINY)
+    )
     shares = (1 - weight) * shares + weight * weighted_projection(plain, spread)
     return shares / shares.sum(), np.sqrt(variance)
 
@@ -197,29 +201,10 @@ def _common_level(posteriors: list[Posterior]) -> float:
     return (low + high) / 2
 
 
-def weighted_projection(values: Floats, weights: Floats) -> Floats:
-    """Return shares on the simplex: values lowered in proportion to weights, and cut at 0."""
-    weights = weights + 1e-12 * weights.max() + TINY
-    amount = (values.sum() - 1) / weights.sum()
-    for _ in range(200):
-        kept = values - amount * weights > 0
-        if not kept.any():
-            return np.full(len(values), 1 / len(values))
-        better = (values[kept].sum() - 1) / weights[kept].sum()
-        if abs(better - amount) <= 1e-13 * abs(better):
-            break
-        amount = better
-    shares = np.maximum(values - amount * weights, 0)
-    return np.asarray(shares / shares.sum())
-
-
 def _is_noiseless(variance: float, n: int) -> bool:
     """Return whether the noise is below 0.03 people."""
     return variance * n * float(n) < 1e-3
 
 
 def _as_they_are(estimates: Floats) -> tuple[Floats, Floats]:
-    shares = np.maximum(estimates, 0)
-    total = float(shares.sum())
-    k = len(shares)
-    return (shares / total if total > 0 else np.full(k, 1 / k)), np.zeros(k)
+    return normalised(estimates), np.zeros(len(estimates))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from murmurs.checks import Floats
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
 from murmurs.inference.fit import fitted
+from murmurs.numerics.arrays import Floats
 
 
 def invert(counts: Counts) -> Floats:
@@ -14,7 +14,7 @@ def invert(counts: Counts) -> Floats:
     return fitted(usable(counts)).unbiased
 
 
-def unbiased(counts: Counts, *, why: str = "it was asked for by name") -> Estimate:
+def unbiased(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the channel's linear inverse applied to the counts ("Inv" in the literature).
 
     Use it for further arithmetic: sums, differences and averages of it stay unbiased. Single shares

@@ -1,3 +1,3 @@
-"""What counts say: unbiased shares with their noise, and the intervals and tests made of them."""
+"""From counts to unbiased shares with their noise, and to intervals and tests."""
 
-from murmurs.inference import blocks, least_squares  # noqa: F401  # they register their fits
+from murmurs.inference import hadamard, least_squares  # noqa: F401  # they register their fits

@@ -18,8 +18,9 @@ from typing import Literal
 import numpy as np
 
 from murmurs.channel import Channel
-from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
+from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.simplex import plausible
 
 Target = Literal["respondents", "population"]
 """Whose shares: the people who answered, or the population they are a random sample of."""
@@ -101,13 +102,6 @@ class Fit:
         """What a reader should know about the fit before using it."""
         assumed = self.counts.assumption
         return () if assumed is None else (assumed,)
-
-
-def plausible(shares: Floats) -> Floats:
-    """Return shares brought into their range, to compute noise with: none negative, sum one."""
-    positive = np.clip(shares, 0, 1)
-    total = float(positive.sum())
-    return np.asarray(positive / total if total > 0 else np.full(len(positive), 1 / len(positive)))
 
 
 def fitted(counts: Counts) -> Fit:

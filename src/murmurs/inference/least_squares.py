@@ -18,10 +18,11 @@ import numpy as np
 
 from murmurs.channels.solving import Solver
 from murmurs.channels.tables import Tables, private_noise
-from murmurs.checks import Floats, Integers
 from murmurs.counts import Counts
-from murmurs.inference.fit import Fit, Target, plausible, register
-from murmurs.layout import Layout
+from murmurs.hashing.layout import Layout
+from murmurs.inference.fit import Fit, Target, register
+from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.simplex import plausible
 
 NOTED = 1.2
 """Variance inflation from which on a note is added."""
@@ -265,14 +266,14 @@ class SharedOut(Fit):
     @property
     def weighed_at(self) -> Floats:
         """The shares at which cells are weighted."""
-        return self.spread(self.first.weighed_at, 1)
+        return self.share_out(self.first.weighed_at, 1)
 
     @cached_property
     def unbiased(self) -> Floats:
         """The shares of the kept answers, shared out."""
-        return self.spread(self.first.unbiased, 1)
+        return self.share_out(self.first.unbiased, 1)
 
-    def spread(self, values: Floats, power: int) -> Floats:
+    def share_out(self, values: Floats, power: int) -> Floats:
         """Return values of all answers; of a group each has its value over size ** power."""
         listed = len(self.kept) + sum(len(group) - 1 for group in self.groups)
         out = np.zeros(listed)
@@ -292,13 +293,13 @@ class SharedOut(Fit):
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return the noise of the kept answers, shared out."""
         constant, slope = self.first.noise(self.joined(shares))
-        return self.spread(constant, 2), self.spread(slope, 1)
+        return self.share_out(constant, 2), self.share_out(slope, 1)
 
     def covariance(self, shares: Floats, target: Target) -> Floats:
         """Return the covariance of the kept answers, shared out."""
         both = self.first.covariance(self.joined(shares), target)
-        once = np.array([self.spread(line, 1) for line in both])
-        return np.array([self.spread(line, 1) for line in once.T])
+        once = np.array([self.share_out(line, 1) for line in both])
+        return np.array([self.share_out(line, 1) for line in once.T])
 
     @property
     def tells_absence(self) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from murmurs.hashing import P2, P3, P4, P5
 from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
+from murmurs.numerics.xxh32 import P2, P3, P4, P5
 
 _P2, _P3, _P4 = np.uint32(P2), np.uint32(P3), np.uint32(P4)
 _START = np.uint32((P5 + 8) % 2**32)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.hashing import buckets, hash_keys
 from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
+from murmurs.numerics.xxh32 import buckets, hash_keys
 
 _ROWS = 255
 """Rows whose bits can be added in single bytes."""

@@ -1,26 +1,28 @@
-"""The mechanisms, by name; one listed here joins the battery in tests/test_every_mechanism.py."""
+"""The mechanisms, one file each; those listed in `BY_NAME` and `OPEN` join the battery of tests."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from murmurs.checks import shown
+from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.basic_rappor import BasicRappor
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.hadamard import Hadamard
 from murmurs.mechanisms.krr import KRR, Warner
 from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
-from murmurs.mechanisms.longitudinal_unary import LOSUE
+from murmurs.mechanisms.losue import LOSUE
+from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
 from murmurs.mechanisms.projective import ProjectiveGeometry
-from murmurs.mechanisms.rappor import Mapped, Rappor
+from murmurs.mechanisms.rappor import Rappor
 from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch
 from murmurs.mechanisms.subset import Subset
-from murmurs.mechanisms.unary import OUE, SUE, BasicRappor
+from murmurs.mechanisms.unary import OUE, SUE
 
 __all__ = [
     "BY_NAME",

@@ -18,24 +18,21 @@ from typing import Any
 
 import numpy as np
 
-from murmurs import strings
-from murmurs.bulk import Bulk
+from murmurs.boundary.checks import whole
 from murmurs.channels.tables import Tables
-from murmurs.checks import Integers, whole
-from murmurs.hashing import LARGEST_RANGE
-from murmurs.layout import Keyed, Layout, Ranked, first_ones
-from murmurs.mechanism import Mechanism, OpenMechanism, check_cells, settled
-from murmurs.randomness import Randomness
-from murmurs.sampling import distinct_law, spread, subset_totals
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Keyed, Layout, first_ones
+from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.settling import check_cells
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import distinct_law, split_uniformly, subset_totals
+from murmurs.numerics.xxh32 import LARGEST_RANGE
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report, Reports
 
 OTHER = "(other)"
 """The label of all strings that are not among the candidates."""
-
-MOST_PERMUTED = 2**24
-"""Places of all answers in all cohorts that a permuted mechanism may have to keep: 64 MiB."""
-
-_KEPT = 2**22
 
 
 class Cohorts(OpenMechanism[Report]):
@@ -47,7 +44,7 @@ class Cohorts(OpenMechanism[Report]):
     hashes: int
 
     @abstractmethod
-    def table(self, layout: Layout, is_open: bool) -> Tables:
+    def channel_for(self, layout: Layout, is_open: bool) -> Tables:
         """Return the law of the cells for answers that fall where the layout says."""
 
     @abstractmethod
@@ -59,7 +56,7 @@ class Cohorts(OpenMechanism[Report]):
         """Return reports of many; places have one line a hash, where ``width`` is nowhere."""
 
     @abstractmethod
-    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
+    def _simulate_cohort(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
         """Return the cells of a cohort, of whose people so many hold each place."""
 
     def _settle_table(self) -> None:
@@ -73,7 +70,7 @@ class Cohorts(OpenMechanism[Report]):
     @cached_property
     def channel(self) -> Tables:
         """The law of the cells; without candidates every answer is another one."""
-        return self.table(self.layout_of(()), True)
+        return self.channel_for(self.layout_of(()), True)
 
     def layout_of(self, texts: Sequence[str]) -> Layout:
         """Return where checked strings fall, by the hash of their keys."""
@@ -86,7 +83,7 @@ class Cohorts(OpenMechanism[Report]):
         """
         return Over(self, strings.candidates(candidates, self.check), complete)
 
-    def _report(self, text: str, random: Randomness) -> Report:
+    def _encode_one(self, text: str, random: Randomness) -> Report:
         cohort = random.below(self.cohorts)
         return self._randomise(cohort, self.places(text, cohort), random)
 
@@ -95,17 +92,17 @@ class Cohorts(OpenMechanism[Report]):
         found = self.layout_of([text]).look_up(np.array([0]), np.array([cohort])).ravel().tolist()
         return [place for place in found if place < self.width]
 
-    def _encode(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
         cohorts = random.below(self.cohorts, len(answers)).astype(np.int64)
         return self._randomise_many(cohorts, layout.look_up(answers, cohorts), random)
 
 
-class Tabled(Mechanism[Report]):
+class ClosedCohorts(Mechanism[Report]):
     """A closed mechanism made of one with cohorts and a layout of its answers."""
 
     @property
     @abstractmethod
-    def table(self) -> Cohorts[Report]:
+    def randomiser(self) -> Cohorts[Report]:
         """The mechanism that randomises places."""
 
     @property
@@ -121,89 +118,89 @@ class Tabled(Mechanism[Report]):
     @property
     def ratio(self) -> Fraction:
         """That of the randomised places."""
-        return self.table.ratio
+        return self.randomiser.ratio
 
     @property
     def shape(self) -> Any:
         """That of the randomised places."""
-        return self.table.shape
+        return self.randomiser.shape
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction] | None:
         """That of the randomised places, if there is one."""
-        return self.table.second_round
+        return self.randomiser.second_round
 
     @cached_property
     def channel(self) -> Tables:
         """The law of the cells of all cohorts."""
-        return self.table.table(self.layout, self.is_open)
+        return self.randomiser.channel_for(self.layout, self.is_open)
 
-    def _report(self, answer: int, random: Randomness) -> Report:
-        cohort = random.below(self.table.cohorts)
+    def _encode_one(self, answer: int, random: Randomness) -> Report:
+        cohort = random.below(self.randomiser.cohorts)
         if answer == self.layout.k:
-            drawn = [random.below(self.table.width) for _ in range(self.table.hashes)]
-            return self.table._randomise(cohort, list(dict.fromkeys(drawn)), random)
+            drawn = [random.below(self.randomiser.width) for _ in range(self.randomiser.hashes)]
+            return self.randomiser._randomise(cohort, list(dict.fromkeys(drawn)), random)
         found = self.layout.look_up(np.array([answer]), np.array([cohort])).ravel().tolist()
-        places = [place for place in found if place < self.table.width]
-        return self.table._randomise(cohort, places, random)
+        places = [place for place in found if place < self.randomiser.width]
+        return self.randomiser._randomise(cohort, places, random)
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
-        cohorts = random.below(self.table.cohorts, len(answers)).astype(np.int64)
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
+        cohorts = random.below(self.randomiser.cohorts, len(answers)).astype(np.int64)
         if not self.is_open:
-            return self.table._randomise_many(
+            return self.randomiser._randomise_many(
                 cohorts, self.layout.look_up(answers, cohorts), random
             )
         listed = answers < self.layout.k
-        places = np.empty((self.table.hashes, len(answers)), np.int64)
+        places = np.empty((self.randomiser.hashes, len(answers)), np.int64)
         places[:, listed] = self.layout.look_up(answers[listed], cohorts[listed])
         places[:, ~listed] = self._strange(int((~listed).sum()), random)
-        return self.table._randomise_many(cohorts, places, random)
+        return self.randomiser._randomise_many(cohorts, places, random)
 
     def _strange(self, n: int, random: Bulk) -> Integers:
         """Return the places of n strings that are in no list: any, each as likely."""
-        hashes, width = self.table.hashes, self.table.width
+        hashes, width = self.randomiser.hashes, self.randomiser.width
         drawn = random.below(width, n * hashes).astype(np.int64).reshape(hashes, n)
         return first_ones(drawn, width)
 
-    def _tally(self, reports: Reports) -> Integers:
-        return self.table._tally(reports)
+    def _count(self, reports: Reports) -> Integers:
+        return self.randomiser._count(reports)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Split the people over the cohorts, add them up by place, and randomise the sums."""
-        rows, width = self.table.cohorts, self.table.width
+        rows, width = self.randomiser.cohorts, self.randomiser.width
         out = np.empty(self.channel.cells, np.int64)
-        left, several = histogram, self.is_open and self.table.hashes > 1
+        left, several = histogram, self.is_open and self.randomiser.hashes > 1
         if several:
             left = np.append(histogram[:-1], 0)
-            strangers, held_by_strangers = self._draw_strangers(int(histogram[-1]), rng)
+            strangers, held_by_strangers = self._simulate_unlisted(int(histogram[-1]), rng)
         for row in range(rows):
             here = rng.binomial(left, 1 / (rows - row))
             left = left - here
             held = np.zeros(width + 1, np.int64)
             people = int(here.sum())
-            for at in self.layout.row(row):
+            for at in self.layout.places_in(row):
                 np.add.at(held, at, here[: self.layout.k])
             if several:
                 held[:width] += held_by_strangers[row]
                 people += int(strangers[row])
             elif self.is_open:
-                held[:width] += spread(here[-1], width, rng)
-            out[row] = self.table._draw_row(held[:width], people, rng)
+                held[:width] += split_uniformly(here[-1], width, rng)
+            out[row] = self.randomiser._simulate_cohort(held[:width], people, rng)
         return out
 
-    def _draw_strangers(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    def _simulate_unlisted(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Return how many of n people with random hashes each cohort has, and who hold its places.
 
         However many different places somebody has, any set of so many is as likely.
         """
-        people = spread(np.array(n), self.table.cohorts, rng)
-        law = distinct_law(self.table.hashes, self.table.width)
+        people = split_uniformly(np.array(n), self.randomiser.cohorts, rng)
+        law = distinct_law(self.randomiser.hashes, self.randomiser.width)
         by_number = rng.multinomial(people, law)
-        return people, subset_totals(by_number, self.table.width, rng)
+        return people, subset_totals(by_number, self.randomiser.width, rng)
 
 
 @dataclass(frozen=True)
-class Over(Tabled[Report]):
+class Over(ClosedCohorts[Report]):
     """An open mechanism seen over a list of candidates; the last answer is all other strings.
 
     It is what counts of an open question are estimated through (`Counts.over`), and what they are
@@ -239,7 +236,7 @@ class Over(Tabled[Report]):
         return (*self.candidates, OTHER) if self.is_open else self.candidates
 
     @property
-    def table(self) -> Cohorts[Report]:
+    def randomiser(self) -> Cohorts[Report]:
         """The open mechanism."""
         return self.mechanism
 
@@ -261,41 +258,3 @@ class Over(Tabled[Report]):
     def __repr__(self) -> str:
         only = "only " if self.complete else ""
         return f"{self.mechanism!r}.over({only}{len(self.candidates)} candidates)"
-
-
-class Permuted(Tabled[Report]):
-    """What closed mechanisms with cohorts share: answers are permuted, then taken modulo width."""
-
-    width: int
-    cohorts: int
-    salt: int
-
-    def _settle_permuted(self, widest: int) -> None:
-        """Check, and choose what is left open: places as wide as is best, and enough cohorts.
-
-        The chances are settled by the mechanism that randomises places.
-        """
-        self._settle()
-        best = widest if 1.5 * widest < self.k else self.k
-        width = settled(self.width, "width", 2, self.k, lambda: min(best, 2**16))
-        enough = -(-3 * self.k // (width - 1)) if width < self.k else 1
-        affordable = max(2, _KEPT // self.k)
-        cohorts = settled(self.cohorts, "cohorts", 1, 2**16, lambda: min(enough, affordable))
-        self._set(width=width, cohorts=cohorts)
-        if self.k * self.cohorts > MOST_PERMUTED:
-            raise ValueError(
-                f"k * cohorts must be at most 2**24, not {self.k * self.cohorts}: permutations of "
-                "all answers are kept; take fewer cohorts"
-            )
-        self._set(
-            **{
-                name: getattr(self.table, name)
-                for name in ("epsilon", "salt", "truth", "flip")
-                if hasattr(self, name)
-            }
-        )
-
-    @cached_property
-    def layout(self) -> Layout:
-        """A permutation of the answers for each cohort."""
-        return Ranked(self.k, self.cohorts, self.width, self.salt)

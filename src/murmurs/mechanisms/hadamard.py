@@ -8,13 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs import kernels, walsh
-from murmurs.bulk import Bulk
+from murmurs import kernels
 from murmurs.channels.blocks import HadamardBlocks
-from murmurs.checks import Integers
-from murmurs.mechanism import LEFT_OPEN, Truthful, settled
-from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.mechanisms.settling import LEFT_OPEN, settled
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics import walsh
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import split_uniformly
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 
@@ -58,7 +60,7 @@ class Hadamard(Truthful[int]):
         return 1 << (-(-self.k // self.blocks)).bit_length()
 
     @property
-    def spread(self) -> Fraction:
+    def reports_per_supporting(self) -> Fraction:
         """Half the places of one block support an answer."""
         return Fraction(2 * self.blocks)
 
@@ -72,7 +74,7 @@ class Hadamard(Truthful[int]):
         """Cell (b, y) counts the reports of place y in block b."""
         return HadamardBlocks(self.k, self.blocks, self.width, self.truth_probability)
 
-    def _report(self, answer: int, random: Randomness) -> int:
+    def _encode_one(self, answer: int, random: Randomness) -> int:
         """Return a place; the truthful one is drawn by all its bits but one, which follows."""
         if not random.chance(self.truth):
             return random.below(self.blocks * self.width)
@@ -84,7 +86,7 @@ class Hadamard(Truthful[int]):
             place |= low
         return answer % self.blocks * self.width + place
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         n = len(answers)
         honest = random.chance(self.truth, n)
         anywhere = random.below(self.blocks * self.width, n)
@@ -94,16 +96,16 @@ class Hadamard(Truthful[int]):
         place ^= (row & -row) * walsh.parity(place & row)
         return np.where(honest, answers % self.blocks * self.width + place, anywhere)
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         size = self.blocks * self.width
         return kernels.load().histogram(reports, size).reshape(self.blocks, self.width)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(histogram, float(self.truth_probability))
         people = np.zeros((self.blocks, 2, self.width), np.int64)
         answers = np.arange(self.k)
         people[answers % self.blocks, 0, 1 + answers // self.blocks] = honest
-        lies = spread(histogram.sum() - honest.sum(), self.blocks * self.width, rng)
+        lies = split_uniformly(histogram.sum() - honest.sum(), self.blocks * self.width, rng)
         return walsh.scatter(people, rng) + lies.reshape(self.blocks, self.width)
 
 

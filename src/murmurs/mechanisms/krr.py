@@ -8,13 +8,15 @@ from fractions import Fraction
 import numpy as np
 
 from murmurs import kernels
-from murmurs.bulk import Bulk
+from murmurs.boundary.checks import real
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Integers, real
-from murmurs.mechanism import LEFT_OPEN, Truthful
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import split_uniformly
 from murmurs.privacy import SCALE, log_above, truth_ratio
-from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 
@@ -47,7 +49,7 @@ class KRR(Truthful[int]):
         self._settle_truth()
 
     @property
-    def spread(self) -> Fraction:
+    def reports_per_supporting(self) -> Fraction:
         """One of k reports supports an answer."""
         return Fraction(self.k)
 
@@ -62,21 +64,21 @@ class KRR(Truthful[int]):
         lie = (1 - self.truth_probability) / self.k
         return Symmetric.exclusive(self.k, self.truth_probability + lie, lie)
 
-    def _report(self, answer: int, random: Randomness) -> int:
+    def _encode_one(self, answer: int, random: Randomness) -> int:
         """Return the answer or, with the complementary chance, any answer."""
         return answer if random.chance(self.truth) else random.below(self.k)
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         out = random.below(self.k, len(answers)).astype(self.shape.dtype)
         np.copyto(out, answers, casting="unsafe", where=random.chance(self.truth, len(answers)))
         return out
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         return kernels.load().histogram(reports, self.k)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(histogram, float(self.truth_probability))
-        return honest + spread(histogram.sum() - honest.sum(), self.k, rng)
+        return honest + split_uniformly(histogram.sum() - honest.sum(), self.k, rng)
 
 
 def Warner(eta: float) -> KRR:  # noqa: N802 - it makes a mechanism, as a class would

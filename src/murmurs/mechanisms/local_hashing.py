@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import kernels
-from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Integers
-from murmurs.hashing import LARGEST_RANGE, bucket, bucket_bounds, buckets
-from murmurs.mechanism import LEFT_OPEN, Mechanism, Truthful, settled
-from murmurs.randomness import Randomness
+from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.settling import LEFT_OPEN, settled
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.xxh32 import LARGEST_RANGE, bucket, bucket_bounds, buckets
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Hash, Hashed, Reports
 
 
@@ -45,7 +47,7 @@ class Hashing(Mechanism[Hash]):
         hit, miss = self.truth_probability + lie, Fraction(1, self.g)
         return Symmetric.independent(self.k, hit, miss)
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         n = len(answers)
         out = self.shape.empty(n)
         seeds = random.words(n)
@@ -68,14 +70,14 @@ class Hashing(Mechanism[Hash]):
             out[start : start + rows] = np.packbits(own, axis=1, bitorder="little")
         return out
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         bounds = bucket_bounds(self.g)
         low = bounds[:-1].astype(np.uint32)
         width = np.diff(bounds).astype(np.uint32)
         seeds, values = np.ascontiguousarray(reports["seed"]), reports["value"]
         return kernels.load().support_totals(seeds, low[values], width[values], self.k)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         channel = self.channel
         true = rng.binomial(histogram, float(channel.hit))
         return np.asarray(true + rng.binomial(histogram.sum() - histogram, float(channel.miss)))
@@ -90,10 +92,10 @@ class LocalHashing(Truthful[Hash], Hashing):
     error is that of `OUE`.
 
     Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32 (see
-    `murmurs.hashing`). With probability t = truth / 2**53 the value is that bucket, otherwise one
-    of 0..g-1 uniformly; e^epsilon >= 1 + g t / (1 - t). A report supports every answer whose
-    bucket is its value: p* = t + (1 - t) / g and, over the seeds of an ideal hash, q* = 1 / g.
-    Wang et al. (2017); g is the exact optimum for this k, not e^epsilon + 1 rounded.
+    `murmurs.numerics.xxh32`). With probability t = truth / 2**53 the value is that bucket,
+    otherwise one of 0..g-1 uniformly; e^epsilon >= 1 + g t / (1 - t). A report supports every
+    answer whose bucket is its value: p* = t + (1 - t) / g and, over the seeds of an ideal hash, q*
+    = 1 / g. Wang et al. (2017); g is the exact optimum for this k, not e^epsilon + 1 rounded.
 
     `simulate` and `channel` take the hash as ideal: buckets of different answers independent.
 
@@ -120,11 +122,11 @@ class LocalHashing(Truthful[Hash], Hashing):
         return cls(k, epsilon, g=2)
 
     @property
-    def spread(self) -> Fraction:
+    def reports_per_supporting(self) -> Fraction:
         """One of g values supports an answer, given the seed."""
         return Fraction(self.g)
 
-    def _report(self, answer: int, random: Randomness) -> Hash:
+    def _encode_one(self, answer: int, random: Randomness) -> Hash:
         """Return a seed and the randomised bucket under it."""
         seed = random.below(2**32)
         if random.chance(self.truth):

@@ -6,19 +6,12 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from murmurs.hashing import bucket
-from murmurs.longitudinal import Longitudinal, check_forever
-from murmurs.mechanism import LEFT_OPEN, settled
 from murmurs.mechanisms.local_hashing import Hashing, settle_range
-from murmurs.privacy import (
-    SCALE,
-    check_promise,
-    exp_below,
-    log_above,
-    truth_numerator,
-    truth_ratio,
-)
-from murmurs.randomness import Randomness
+from murmurs.mechanisms.longitudinal import Longitudinal, check_permanent
+from murmurs.mechanisms.settling import LEFT_OPEN, settled
+from murmurs.numerics.xxh32 import bucket
+from murmurs.privacy import SCALE, check_promise, exp_below, log_above, truth_numerator, truth_ratio
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Hash
 
 
@@ -32,49 +25,53 @@ class LOLOHA(Longitudinal[Hash], Hashing):
     not share a permanent response, as they do in the paper: see docs/theory.md.
 
     Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32. The
-    permanent value is that bucket with probability u = permanent / 2**53, otherwise one of 0..g-1
-    uniformly; the value of a report is the permanent one with probability v = truth / 2**53,
-    otherwise one of 0..g-1 uniformly. Both rounds together tell the truth with probability
-    t = u v and else draw uniformly, so e^epsilon >= 1 + g t / (1 - t) and
-    e^forever >= 1 + g u / (1 - u), exactly; u and v are the largest that keep this. Arcolezi et
-    al. (2023). Other software calibrates the second round as if g were 2, and spends less.
+    permanent value is that bucket with probability u = permanent_truth / 2**53, otherwise one of
+    0..g-1 uniformly; the value of a report is the permanent one with probability v = truth / 2**53,
+    otherwise one of 0..g-1 uniformly. Both rounds together tell the truth with probability t = u v
+    and else draw uniformly, so e^epsilon >= 1 + g t / (1 - t) and e^epsilon_permanent >= 1 + g u /
+    (1 - u), exactly; u and v are the largest that keep this. Arcolezi et al. (2023). Other software
+    calibrates the second round as if g were 2, and spends less.
 
-    >>> loloha = LOLOHA(k=1000, epsilon=1.0, forever=2.0)
-    >>> loloha.g, loloha.epsilon_realised, loloha.epsilon_forever
+    >>> loloha = LOLOHA(k=1000, epsilon=1.0, epsilon_permanent=2.0)
+    >>> loloha.g, loloha.epsilon_realised, loloha.epsilon_permanent_realised
     (4, 0.9999999999999999, 1.9999999999999998)
     """
 
     k: int
     epsilon: float
-    forever: float
+    epsilon_permanent: float
     g: int = LEFT_OPEN
-    permanent: int = field(default=LEFT_OPEN, repr=False)
+    permanent_truth: int = field(default=LEFT_OPEN, repr=False)
     truth: int = field(default=LEFT_OPEN, repr=False)
 
     def __post_init__(self) -> None:
         self._settle()
-        self._set(forever=check_forever(self.epsilon, self.forever))
+        self._set(epsilon_permanent=check_permanent(self.epsilon, self.epsilon_permanent))
         self._set(g=settle_range(self.g, self.k, self.epsilon))
-        spread = Fraction(self.g)
+        reports_per_supporting = Fraction(self.g)
         lasting = settled(
-            self.permanent, "permanent", 1, SCALE - 1, lambda: truth_numerator(self.forever, spread)
+            self.permanent_truth,
+            "permanent_truth",
+            1,
+            SCALE - 1,
+            lambda: truth_numerator(self.epsilon_permanent, reports_per_supporting),
         )
-        self._set(permanent=lasting)
+        self._set(permanent_truth=lasting)
         self._set(truth=settled(self.truth, "truth", 1, SCALE - 1, self._largest_truth))
-        lasting_ratio = truth_ratio(self.permanent, Fraction(self.g))
-        check_promise(lasting_ratio, self.forever, f"the permanent response of {self}")
+        lasting_ratio = truth_ratio(self.permanent_truth, Fraction(self.g))
+        check_promise(lasting_ratio, self.epsilon_permanent, f"the permanent response of {self}")
         check_promise(self.ratio, self.epsilon, self)
 
     def _largest_truth(self) -> int:
         """Return the largest chance whose product with the first keeps epsilon."""
         gain = exp_below(self.epsilon) - 1
-        numerator = math.floor(SCALE**2 * gain / ((self.g + gain) * self.permanent))
+        numerator = math.floor(SCALE**2 * gain / ((self.g + gain) * self.permanent_truth))
         return min(numerator, SCALE - 1)
 
     @property
     def truth_probability(self) -> Fraction:
         """The chance that both rounds tell the truth, exactly."""
-        return Fraction(self.permanent * self.truth, SCALE**2)
+        return Fraction(self.permanent_truth * self.truth, SCALE**2)
 
     @property
     def ratio(self) -> Fraction:
@@ -82,14 +79,14 @@ class LOLOHA(Longitudinal[Hash], Hashing):
         return 1 + self.g * self.truth_probability / (1 - self.truth_probability)
 
     @property
-    def epsilon_forever(self) -> float:
+    def epsilon_permanent_realised(self) -> float:
         """Epsilon of the permanent response, whatever number of reports is made from it."""
-        return log_above(truth_ratio(self.permanent, Fraction(self.g)))
+        return log_above(truth_ratio(self.permanent_truth, Fraction(self.g)))
 
     @property
     def permanent_law(self) -> tuple[int, ...]:
         """The number of buckets, and the chance of a true permanent one."""
-        return self.g, self.permanent
+        return self.g, self.permanent_truth
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction]:
@@ -100,7 +97,7 @@ class LOLOHA(Longitudinal[Hash], Hashing):
     def _permanent(self, answer: int, device: Randomness, response: Randomness) -> Hash:
         """Return the device's seed and a permanent bucket under it."""
         seed = device.below(2**32)
-        return Hash(seed, self._round(bucket(answer, seed, self.g), self.permanent, response))
+        return Hash(seed, self._round(bucket(answer, seed, self.g), self.permanent_truth, response))
 
     def _instant(self, permanent: Hash, random: Randomness) -> Hash:
         return Hash(permanent.seed, self._round(permanent.value, self.truth, random))

@@ -1,98 +1,27 @@
-"""L-OSUE: a permanent row of bits as in OUE, and every report of it with bits turned round."""
+"""Unary encodings in two rounds: permanent bits, and reports made from them."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from fractions import Fraction
+from abc import abstractmethod
 
-from murmurs.longitudinal import check_forever
-from murmurs.mechanism import LEFT_OPEN, settled
-from murmurs.mechanisms.unary import LongitudinalUnary
-from murmurs.privacy import (
-    SCALE,
-    check_promise,
-    exp_below,
-    flip_numerator,
-    flip_ratio,
-    log_above,
-)
-from murmurs.randomness import Randomness
+from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.unary import Unary
+from murmurs.randomness.verbs import Randomness
 
 
-@dataclass(frozen=True)
-class LOSUE(LongitudinalUnary):
-    """L-OSUE, optimised then symmetric unary encoding: for answers that are collected repeatedly.
+class LongitudinalUnary(Longitudinal[bytes], Unary):
+    """What unary encodings of two rounds share: permanent bits, and bits made from them."""
 
-    Use it with a `Device` when the same question is asked again and again, k is up to some
-    thousands, and values seldom change. One report has the law of `OUE` at `epsilon`, so the
-    second promise costs nothing in a single collection.
-
-    Law: the permanent bits are drawn first, then the bits of the report, each from the first to
-    the last. The permanent bit of the answer is 1 with probability 1/2, every other with
-    probability permanent / 2**53, the smallest that keeps (1 - permanent) / permanent <= e^forever.
-    Each bit of a report is the permanent one, turned round with probability flip / 2**53, the
-    smallest that keeps epsilon for one report: p* = 1/2 and, with u = permanent and v = flip,
-    q* = u (1 - v) + (1 - u) v. Arcolezi et al. (2022).
-
-    >>> losue = LOSUE(k=20, epsilon=1.0, forever=2.0)
-    >>> losue.epsilon_realised, losue.epsilon_forever
-    (1.0, 2.0)
-    """
-
-    k: int
-    epsilon: float
-    forever: float
-    permanent: int = field(default=LEFT_OPEN, repr=False)
-    flip: int = field(default=LEFT_OPEN, repr=False)
-
-    def __post_init__(self) -> None:
-        self._settle()
-        self._set(forever=check_forever(self.epsilon, self.forever))
-        half = SCALE // 2
-        lasting = settled(
-            self.permanent, "permanent", 1, half - 1, lambda: flip_numerator(self.forever)
-        )
-        self._set(permanent=lasting)
-        self._set(flip=settled(self.flip, "flip", 1, half - 1, self._smallest_flip))
-        check_promise(flip_ratio(self.permanent), self.forever, f"the permanent response of {self}")
-        check_promise(self.ratio, self.epsilon, self)
-
-    def _smallest_flip(self) -> int:
-        """Return the smallest chance that makes q* at least 1 / (e^epsilon + 1)."""
-        lasting = Fraction(self.permanent, SCALE)
-        wanted = 1 / (1 + exp_below(self.epsilon))
-        return max(1, math.ceil(SCALE * (wanted - lasting) / (1 - 2 * lasting)))
-
-    @property
-    def epsilon_forever(self) -> float:
-        """Epsilon of the permanent response, whatever number of reports is made from it."""
-        return log_above(flip_ratio(self.permanent))
-
-    @property
-    def one(self) -> Fraction:
-        """A fair coin, turned round or not."""
-        return Fraction(1, 2)
-
-    @property
-    def zero(self) -> Fraction:
-        """A false permanent bit that is kept, or a right one that is turned round."""
-        lasting, turned = self.permanent, self.flip
-        return Fraction(lasting * (SCALE - turned) + (SCALE - lasting) * turned, SCALE**2)
-
-    @property
-    def permanent_law(self) -> tuple[int, ...]:
-        """The number of bits, and the chance of a false permanent one."""
-        return self.k, self.permanent
-
-    @property
-    def second_round(self) -> tuple[Fraction, Fraction]:
-        """A permanent bit that is kept, and one that is turned round."""
-        turned = Fraction(self.flip, SCALE)
-        return 1 - turned, turned
-
+    @abstractmethod
     def _permanent_bit(self, own: bool, random: Randomness) -> bool:
-        return random.chance(SCALE // 2 if own else self.permanent)
+        """Return one permanent bit."""
 
+    @abstractmethod
     def _bit(self, own: bool, random: Randomness) -> bool:
-        return own != random.chance(self.flip)
+        """Return one bit of a report, given the permanent one."""
+
+    def _permanent(self, answer: int, device: Randomness, response: Randomness) -> bytes:
+        return self.shape.of(self._permanent_bit(j == answer, response) for j in range(self.k))
+
+    def _instant(self, permanent: bytes, random: Randomness) -> bytes:
+        return self.shape.of(self._bit(bit, random) for bit in self.shape.flags(permanent))

@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 
 from murmurs import kernels
-from murmurs.bulk import Bulk
-from murmurs.channels.tables import BitSketch
-from murmurs.checks import Integers, whole
-from murmurs.layout import Layout
-from murmurs.mechanism import LEFT_OPEN, settle_flip
-from murmurs.mechanisms.cohorts import Cohorts, Permuted
+from murmurs.boundary.checks import whole
+from murmurs.channels.bit_sketch import BitSketch
+from murmurs.hashing.layout import Layout
+from murmurs.mechanisms.cohorts import Cohorts
+from murmurs.mechanisms.permuted import Permuted
+from murmurs.mechanisms.settling import LEFT_OPEN, settle_flip
+from murmurs.numerics.arrays import Integers
 from murmurs.privacy import SCALE, check_epsilon, check_promise, flip_ratio
-from murmurs.randomness import Randomness
-from murmurs.wire import Bits, Reports, Row, RowOfBits
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
+from murmurs.wire import Bits, BitsByCohort, CohortBits, Reports
 
 MOST_HASHES = 16
 
 
-class Blooming(Cohorts[Row]):
+class BloomCohorts(Cohorts[CohortBits]):
     """What mechanisms with a Bloom filter for each cohort share: its bits are randomised singly."""
 
     @property
@@ -39,16 +41,16 @@ class Blooming(Cohorts[Row]):
         """Chance that any other bit is set."""
 
     @property
-    def shape(self) -> RowOfBits:
+    def shape(self) -> BitsByCohort:
         """A report is a cohort and its bits."""
-        return RowOfBits(self.cohorts, self.width)
+        return BitsByCohort(self.cohorts, self.width)
 
-    def table(self, layout: Layout, is_open: bool) -> BitSketch:
+    def channel_for(self, layout: Layout, is_open: bool) -> BitSketch:
         """Cell (c, 0) counts the reports of cohort c, cell (c, 1 + b) those with bit b set."""
         return BitSketch(layout, is_open, self.one, self.zero)
 
-    def _packed(self, cohort: int, bits: Iterable[bool]) -> Row:
-        return Row(cohort, Bits(self.width).of(bits))
+    def _packed(self, cohort: int, bits: Iterable[bool]) -> CohortBits:
+        return CohortBits(cohort, Bits(self.width).of(bits))
 
     def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
         """Draw all bits as false ones, then those of the answers anew."""
@@ -63,30 +65,30 @@ class Blooming(Cohorts[Row]):
 
     def _rows(self, cohorts: Integers, bits: np.ndarray[Any, np.dtype[np.uint8]]) -> Reports:
         out = self.shape.empty(len(cohorts))
-        out["row"] = cohorts
+        out["cohort"] = cohorts
         out["bits"] = bits.reshape(len(cohorts), -1)
         if self.width % 8:
             out["bits"][:, -1] &= (1 << self.width % 8) - 1
         return out
 
-    def _tally(self, reports: Reports) -> Integers:
-        load, order = kernels.load(), np.argsort(reports["row"], kind="stable")
+    def _count(self, reports: Reports) -> Integers:
+        load, order = kernels.load(), np.argsort(reports["cohort"], kind="stable")
         sorted_bits = np.ascontiguousarray(reports["bits"])[order]
         cells = np.zeros((self.cohorts, 1 + self.width), np.int64)
-        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["row"]), self.cohorts)
+        cells[:, 0] = load.histogram(np.ascontiguousarray(reports["cohort"]), self.cohorts)
         ends = np.cumsum(cells[:, 0])
         for row in np.flatnonzero(cells[:, 0]):
             part = sorted_bits[ends[row] - cells[row, 0] : ends[row]]
             cells[row, 1:] = load.bit_totals(part, self.width)
         return cells
 
-    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
+    def _simulate_cohort(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
         true = rng.binomial(held, float(self.one))
         return np.append(people, true + rng.binomial(people - held, float(self.zero)))
 
 
 @dataclass(frozen=True)
-class ORappor(Blooming):
+class ORappor(BloomCohorts):
     """O-RAPPOR: a Bloom filter of a hashed string, in cohorts, every bit randomised.
 
     Use it to compare with the literature or where reports must be bits; `ORR` sends less and is at
@@ -137,7 +139,7 @@ class ORappor(Blooming):
         """Two strings differ in twice as many bits as hashes, if there are so many."""
         return min(2 * self.hashes, self.width)
 
-    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
         bits = [(b in places) != random.chance(self.flip) for b in range(self.width)]
         return self._packed(cohort, bits)
 
@@ -152,7 +154,7 @@ class ORappor(Blooming):
 
 
 @dataclass(frozen=True)
-class PermutedRappor(Permuted[Row]):
+class PermutedRappor(Permuted[CohortBits]):
     """O-RAPPOR for a closed alphabet: in each cohort answers are permuted and taken modulo width.
 
     Use it to compare with the literature; `PermutedRR` sends less. With one cohort and width = k it
@@ -176,6 +178,6 @@ class PermutedRappor(Permuted[Row]):
         self._settle_permuted(128)
 
     @cached_property
-    def table(self) -> ORappor:
+    def randomiser(self) -> ORappor:
         """The same of strings."""
         return ORappor(self.epsilon, self.width, self.cohorts, 1, self.salt, self.flip)

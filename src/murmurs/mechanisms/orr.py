@@ -11,15 +11,16 @@ from functools import cached_property
 import numpy as np
 
 from murmurs import kernels
-from murmurs.bulk import Bulk
-from murmurs.channels.tables import CategorySketch
-from murmurs.checks import Integers
-from murmurs.layout import Layout
-from murmurs.mechanism import LEFT_OPEN, settle_truth
-from murmurs.mechanisms.cohorts import Cohorts, Permuted
+from murmurs.channels.category_sketch import CategorySketch
+from murmurs.hashing.layout import Layout
+from murmurs.mechanisms.cohorts import Cohorts
+from murmurs.mechanisms.permuted import Permuted
+from murmurs.mechanisms.settling import LEFT_OPEN, settle_truth
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import split_uniformly
 from murmurs.privacy import SCALE, check_epsilon, check_promise, truth_ratio
-from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 
@@ -28,7 +29,8 @@ class ORR(Cohorts[int]):
     """O-RR: k-ary randomised response of a hashed string, in cohorts with a hash function each.
 
     Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
-    epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.tuning.tune` finds both.
+    epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.planning.tuning.tune` finds
+    both.
 
     Law: the cohort c is uniform; the string's place in it is y = XXH32(key, salt + c) * width
     >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
@@ -71,7 +73,7 @@ class ORR(Cohorts[int]):
         """A report is a cohort and a place, in one number."""
         return Category(self.cohorts * self.width)
 
-    def table(self, layout: Layout, is_open: bool) -> CategorySketch:
+    def channel_for(self, layout: Layout, is_open: bool) -> CategorySketch:
         """Cell (c, b) counts the reports of place b in cohort c."""
         lie = (1 - self.truth_probability) / self.width
         return CategorySketch(layout, is_open, self.truth_probability + lie, lie)
@@ -85,12 +87,12 @@ class ORR(Cohorts[int]):
         np.copyto(out, places[0], where=random.chance(self.truth, len(cohorts)))
         return cohorts * self.width + out
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
 
-    def _draw_row(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
+    def _simulate_cohort(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(held, float(self.truth_probability))
-        return honest + spread(people - honest.sum(), self.width, rng)
+        return honest + split_uniformly(people - honest.sum(), self.width, rng)
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,6 @@ class PermutedRR(Permuted[int]):
         self._settle_permuted(best)
 
     @cached_property
-    def table(self) -> ORR:
+    def randomiser(self) -> ORR:
         """The same of strings."""
         return ORR(self.epsilon, self.width, self.cohorts, self.salt, self.truth)

@@ -10,13 +10,16 @@ from functools import cache
 
 import numpy as np
 
-from murmurs import geometry, kernels
-from murmurs.bulk import Bulk, bulk
+from murmurs import kernels
+from murmurs.boundary.checks import whole
 from murmurs.channels.projective import ProjectivePoints
-from murmurs.checks import Integers, whole
-from murmurs.mechanism import LEFT_OPEN, Truthful, check_cells
-from murmurs.randomness import Randomness
-from murmurs.sampling import spread
+from murmurs.mechanisms.settling import LEFT_OPEN, check_cells
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics import geometry
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import split_uniformly
+from murmurs.randomness.bulk import Bulk, bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 _LARGEST_SPACE = 2**25
@@ -34,11 +37,11 @@ class ProjectiveGeometry(Truthful[int]):
     bits, and one FFT decodes all of them.
 
     Law: answer x is point x of the projective space of t digits modulo a prime q, numbered as in
-    `murmurs.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) - 1) /
-    (q - 1) of them are orthogonal to x. With probability truth / 2**53 the report is one of
+    `murmurs.numerics.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) -
+    1) / (q - 1) of them are orthogonal to x. With probability truth / 2**53 the report is one of
     those, uniformly; otherwise any point. e^epsilon >= 1 + (K / s) t / (1 - t). By default q and t
-    are those with the smallest error of all with q^t up to 2^25; q is near e^epsilon + 1.
-    Feldman, Nelson, Nguyen and Talwar (2022).
+    are those with the smallest error of all with q^t up to 2^25; q is near e^epsilon + 1. Feldman,
+    Nelson, Nguyen and Talwar (2022).
 
     >>> from murmurs import Secure
     >>> pgr = ProjectiveGeometry(k=1000, epsilon=1.0)
@@ -78,7 +81,7 @@ class ProjectiveGeometry(Truthful[int]):
         return geometry.point_count(self.q, self.t - 1)
 
     @property
-    def spread(self) -> Fraction:
+    def reports_per_supporting(self) -> Fraction:
         """All points for each orthogonal one."""
         return Fraction(self.points, self.orthogonal)
 
@@ -92,14 +95,14 @@ class ProjectiveGeometry(Truthful[int]):
         """Cell y counts the reports of point y."""
         return ProjectivePoints(self.k, self.q, self.t, self.truth_probability)
 
-    def _report(self, answer: int, random: Randomness) -> int:
+    def _encode_one(self, answer: int, random: Randomness) -> int:
         """Return a point, orthogonal to the answer's with the chance of truth."""
         if not random.chance(self.truth):
             return random.below(self.points)
         which = random.below(self.orthogonal)
         return int(self._orthogonal_points(np.array([answer]), np.array([which]))[0])
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         n = len(answers)
         honest = np.flatnonzero(random.chance(self.truth, n))
         out = random.below(self.points, n)
@@ -110,31 +113,31 @@ class ProjectiveGeometry(Truthful[int]):
     def _orthogonal_points(self, answers: Integers, which: Integers) -> Integers:
         return geometry.on_hyperplane(answers, which, self.q, self.t)
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         return kernels.load().histogram(reports, self.points)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Spread each answer's honest people over its hyperplane: O(k s), or O(n) if less."""
         n, s = int(histogram.sum()), self.orthogonal
         if n <= self.k * s:
-            return self._draw_each(histogram, rng)
+            return self._simulate_each(histogram, rng)
         honest = rng.binomial(histogram, float(self.truth_probability))
-        cells = spread(n - honest.sum(), self.points, rng)
+        cells = split_uniformly(n - honest.sum(), self.points, rng)
         rows = max(1, 2**20 // s)
         for start in range(0, self.k, rows):
             answers = np.arange(start, min(start + rows, self.k))
-            landed = spread(honest[answers], s, rng).ravel()
+            landed = split_uniformly(honest[answers], s, rng).ravel()
             normals, which = np.repeat(answers, s), np.tile(np.arange(s), len(answers))
             np.add.at(cells, self._orthogonal_points(normals, which), landed)
         return cells
 
-    def _draw_each(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate_each(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         cells = np.zeros(self.points, np.int64)
         source = bulk(rng)
         people = np.repeat(np.arange(self.k), histogram)
         for start in range(0, len(people), 2**18):
-            reports = self._encode(people[start : start + 2**18], source)
-            cells += self._tally(np.asarray(reports))
+            reports = self._encode_many(people[start : start + 2**18], source)
+            cells += self._count(np.asarray(reports))
         return cells
 
 

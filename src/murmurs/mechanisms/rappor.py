@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from murmurs import schemes, strings
-from murmurs.checks import Integers, first_outside, integers, shown, whole
-from murmurs.hashing import buckets
-from murmurs.layout import Layout, Listed, Places, first_ones
-from murmurs.mechanism import LEFT_OPEN
-from murmurs.mechanisms.cohorts import Over
-from murmurs.mechanisms.orappor import MOST_HASHES, Blooming
-from murmurs.mechanisms.unary import Responses
-from murmurs.randomness import Randomness
-from murmurs.wire import Bits, Row
+from murmurs.boundary.checks import shown, whole
+from murmurs.hashing import schemes, strings
+from murmurs.hashing.layout import Layout, Places, listed
+from murmurs.mechanisms.orappor import MOST_HASHES, BloomCohorts
+from murmurs.mechanisms.responses import Responses
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.numerics.xxh32 import buckets
+from murmurs.randomness.verbs import Randomness
+from murmurs.wire import Bits, CohortBits
 
 OWN = "murmurs"
-"""The scheme of `murmurs.layout.Keyed`; strings are taken in their normal form."""
+"""The scheme of `murmurs.hashing.layout.Keyed`; strings are taken in their normal form."""
 
 BY_MAP = "map"
 """The scheme of reports whose hash is not known here: bits are listed in a map."""
@@ -31,27 +28,27 @@ SCHEMES = (OWN, *schemes.BY_NAME, BY_MAP)
 
 
 @dataclass(frozen=True)
-class Rappor(Responses[Row], Blooming):
+class Rappor(Responses[CohortBits], BloomCohorts):
     """RAPPOR with its own numbers: a Bloom filter of a string, randomised twice.
 
     Use it to read and to join collections that exist, by google/rappor and its relatives; free to
-    choose, take `ORR`. It has two epsilons: `epsilon` for one report, and `epsilon_forever` for any
-    number of reports of one string by a device that keeps its permanent response (infinite if
-    f = 0). `encode` draws the permanent response anew.
+    choose, take `ORR`. It has two epsilons: `epsilon` for one report, and
+    `epsilon_permanent_realised` for any number of reports of one string by a device that keeps its
+    permanent response (infinite if f = 0). `encode` draws the permanent response anew.
 
     Law: the cohort c is uniform, and fixed for a device. The ``hashes`` bits of the string in that
     cohort are one: by the scheme "murmurs" hash i, number j = c * hashes + i, is XXH32(key j mod 4,
-    salt + j) * width >> 32, other schemes are those of deployed clients (`murmurs.schemes`), and
-    with "map" strings cannot be hashed here. Permanent bits are drawn first, then the bits of the
-    report, each from the first to the last. A permanent bit is 1 with probability f/2, 0 with f/2,
-    and the filter's bit with 1 - f; the report's bit is 1 with probability q if the permanent bit
-    is 1, else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1 - f/2) p + (f/2) q are the chances
-    of a bit of the string and of any other. f, p and q are rounded to multiples of 2**-53. Two
-    strings differ in up to twice as many bits as hashes, so e^epsilon is (q* (1 - p*) / (p* (1 -
-    q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
+    salt + j) * width >> 32, other schemes are those of deployed clients
+    (`murmurs.hashing.schemes`), and with "map" strings cannot be hashed here. Permanent bits are
+    drawn first, then the bits of the report, each from the first to the last. A permanent bit is 1
+    with probability f/2, 0 with f/2, and the filter's bit with 1 - f; the report's bit is 1 with
+    probability q if the permanent bit is 1, else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1
+    - f/2) p + (f/2) q are the chances of a bit of the string and of any other. f, p and q are
+    rounded to multiples of 2**-53. Two strings differ in up to twice as many bits as hashes, so
+    e^epsilon is (q* (1 - p*) / (p* (1 - q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
 
     >>> rappor = Rappor(width=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
-    >>> round(rappor.epsilon, 2), round(rappor.epsilon_forever, 2)
+    >>> round(rappor.epsilon, 2), round(rappor.epsilon_permanent_realised, 2)
     (1.07, 4.39)
     """
 
@@ -63,9 +60,9 @@ class Rappor(Responses[Row], Blooming):
     q: float
     salt: int = 0
     scheme: str = OWN
-    permanent: int = field(default=LEFT_OPEN, repr=False)
-    idle: int = field(default=LEFT_OPEN, repr=False)
-    busy: int = field(default=LEFT_OPEN, repr=False)
+    f_numerator: int = field(default=LEFT_OPEN, repr=False)
+    p_numerator: int = field(default=LEFT_OPEN, repr=False)
+    q_numerator: int = field(default=LEFT_OPEN, repr=False)
     epsilon: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +100,7 @@ class Rappor(Responses[Row], Blooming):
     @property
     def permanent_law(self) -> tuple[int | str, ...]:
         """What the bits of a string depend on, and f."""
-        return self.width, self.hashes, self.cohorts, self.salt, self.scheme, self.permanent
+        return self.width, self.hashes, self.cohorts, self.salt, self.scheme, self.f_numerator
 
     def check(self, text: object) -> str:
         """Return a string in its normal form, or as it is for the scheme of other clients."""
@@ -137,84 +134,20 @@ class Rappor(Responses[Row], Blooming):
             return super().places(text, cohort)
         return list(dict.fromkeys(self._foreign.bits(text, cohort, self.width, self.hashes)))
 
-    def _permanent(self, text: str, device: Randomness, response: Randomness) -> Row:
+    def _permanent(self, text: str, device: Randomness, response: Randomness) -> CohortBits:
         """Return a permanent response to a checked string, in the cohort of the device."""
         cohort = device.below(self.cohorts)
         return self._lasting(cohort, self.places(text, cohort), response)
 
-    def _lasting(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+    def _lasting(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
         """Randomise a filter for good."""
         bits = [self._permanent_bit(b in places, random) for b in range(self.width)]
         return self._packed(cohort, bits)
 
-    def _instant(self, permanent: Row, random: Randomness) -> Row:
+    def _instant(self, permanent: CohortBits, random: Randomness) -> CohortBits:
         """Return a report made from a permanent response."""
         lasting = Bits(self.width).flags(permanent.bits)
-        return self._packed(permanent.row, (self._bit(bit, random) for bit in lasting))
+        return self._packed(permanent.cohort, (self._bit(bit, random) for bit in lasting))
 
-    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Row:
+    def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
         return self._instant(self._lasting(cohort, places, random), random)
-
-
-@dataclass(frozen=True)
-class Mapped(Over[Row]):
-    """RAPPOR over candidates whose bits are given as a map: whichever hash made them."""
-
-    map: Listed = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        table, given = self.mechanism, self.map
-        wanted = (len(self.candidates), table.cohorts, table.width, table.hashes)
-        if (given.k, given.rows, given.width, given.hashes) != wanted:
-            raise ValueError(
-                f"a map of {given.k} strings, {given.rows} cohorts, {given.width} bits and "
-                f"{given.hashes} hashes does not fit {len(self.candidates)} candidates of {table}"
-            )
-
-    @cached_property
-    def layout(self) -> Layout:
-        """Where the candidates fall."""
-        return self.map
-
-    @classmethod
-    def from_bits(
-        cls, rappor: Rappor, candidates: Sequence[str], bits: object, *, complete: bool = False
-    ) -> Mapped:
-        """Return RAPPOR over candidates, each with a list of its bits, cohort after cohort.
-
-        A bit is a number below ``width``, one for each hash of a cohort; ``width`` stands for none,
-        where a hash falls on a bit that another one has.
-        """
-        table = integers(bits, "map", ndim=None).astype(np.int64)
-        wanted = (len(candidates), rappor.cohorts * rappor.hashes)
-        if table.shape != wanted:
-            raise ValueError(
-                f"map must be {wanted[0]} lists of {wanted[1]} bits, not {table.shape}"
-            )
-        bad = first_outside(table.ravel(), 0, rappor.width)
-        if bad:
-            where, at = divmod(bad[0], wanted[1])
-            raise ValueError(
-                f"map has the bit {bad[1]} at place {at} of candidate {where}: bits are from 0 to "
-                f"{rappor.width}"
-            )
-        places = listed(table.T, rappor.cohorts, rappor.width, rappor.hashes)
-        return cls(rappor, tuple(candidates), complete, map=places)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the open mechanism with the candidates and the bits of each."""
-        return {**super().to_document(), "map": self.map.bits().T.tolist()}
-
-    def __repr__(self) -> str:
-        return super().__repr__()
-
-
-def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> Listed:
-    """Return the layout of bits, one line for each hash of each cohort; a bit counts once."""
-    places = np.empty(bits.shape, np.uint32)
-    for cohort in range(cohorts):
-        own = slice(cohort * hashes, (cohort + 1) * hashes)
-        found = first_ones(bits[own].astype(np.int64), width)
-        places[own] = np.where(found < width, found + cohort * width, cohorts * width)
-    return Listed(places, cohorts, width, hashes)

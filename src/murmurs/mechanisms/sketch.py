@@ -8,23 +8,26 @@ from functools import cached_property
 
 import numpy as np
 
-from murmurs import kernels, walsh
-from murmurs.bulk import Bulk
-from murmurs.channels.sketch import SignSketch
-from murmurs.channels.tables import MeanSketch
-from murmurs.checks import Integers, whole
-from murmurs.hashing import bucket
-from murmurs.layout import Keyed
-from murmurs.mechanism import LEFT_OPEN, Mechanism, check_cells, settle_flip
-from murmurs.mechanisms.cohorts import Tabled
+from murmurs import kernels
+from murmurs.boundary.checks import whole
+from murmurs.channels.bit_sketch import MeanSketch
+from murmurs.channels.sign_sketch import SignSketch
+from murmurs.hashing.layout import Keyed
+from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.cohorts import ClosedCohorts
 from murmurs.mechanisms.orappor import ORappor
+from murmurs.mechanisms.settling import LEFT_OPEN, check_cells, settle_flip
+from murmurs.numerics import walsh
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.xxh32 import bucket
 from murmurs.privacy import SCALE, check_promise, flip_ratio
-from murmurs.randomness import Randomness
-from murmurs.wire import Category, Reports, Row
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
+from murmurs.wire import Category, CohortBits, Reports
 
 
 @dataclass(frozen=True)
-class CountMeanSketch(Tabled[Row]):
+class CountMeanSketch(ClosedCohorts[CohortBits]):
     """Count mean sketch: a random row's one-hot bucket, every bit randomised.
 
     Use it when the answers are too many to have a cell each and reports of ``width`` bits are no
@@ -53,11 +56,11 @@ class CountMeanSketch(Tabled[Row]):
         self._settle()
         self._set(rows=whole(self.rows, "rows", 1, 2**16))
         check_cells(self.rows * whole(self.width, "width", 2, 2**16), "rows * width")
-        table = self.table
+        table = self.randomiser
         self._set(width=table.width, salt=table.salt, flip=table.flip)
 
     @cached_property
-    def table(self) -> ORappor:
+    def randomiser(self) -> ORappor:
         """A row is a cohort."""
         return ORappor(self.epsilon, self.width, self.rows, 1, self.salt, self.flip)
 
@@ -69,7 +72,7 @@ class CountMeanSketch(Tabled[Row]):
     @cached_property
     def channel(self) -> MeanSketch:
         """Cell (j, 0) counts the reports of row j, cell (j, 1 + b) those with bit b set."""
-        return MeanSketch(self.layout, False, self.table.one, self.table.zero)
+        return MeanSketch(self.layout, False, self.randomiser.one, self.randomiser.zero)
 
 
 def numbers(k: int, rows: int, width: int, salt: int) -> Keyed:
@@ -141,30 +144,30 @@ class HadamardSketch(Mechanism[int]):
         """Return the bucket of an answer in a row."""
         return bucket(answer, (self.salt + row) % 2**32, self.width)
 
-    def _report(self, answer: int, random: Randomness) -> int:
+    def _encode_one(self, answer: int, random: Randomness) -> int:
         """Return row, place and randomised sign."""
         row, place = random.below(self.rows), random.below(self.width)
         minus = (place & self.bucket(answer, row)).bit_count() % 2
         return (row * self.width + place) * 2 + (minus ^ random.chance(self.flip))
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         n = len(answers)
         where = random.below(self.rows * self.width, n).astype(np.int64)
         rows, places = where // self.width, where % self.width
         minus = walsh.parity(places & self.channel.layout.look_up(answers, rows)[0])
         return where * 2 + (minus ^ random.chance(self.flip, n))
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Split each bucket's people by sign, then over the places where it has that sign."""
         held = np.zeros((self.rows, self.width), np.int64)
         left = histogram
         for row in range(self.rows):
             here = rng.binomial(left, 1 / (self.rows - row))
             left = left - here
-            np.add.at(held[row], self.channel.layout.row(row)[0], here)
+            np.add.at(held[row], self.channel.layout.places_in(row)[0], here)
         minus = rng.binomial(held, 0.5)
         minus[:, 0] = 0  # bucket 0 has a plus everywhere
         people = np.zeros((self.rows, 2, 2, self.width), np.int64)

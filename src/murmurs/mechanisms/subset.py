@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import kernels
-from murmurs.bulk import Bulk
 from murmurs.channels.symmetric import Symmetric
-from murmurs.checks import Integers
-from murmurs.mechanism import LEFT_OPEN, Truthful, settled
-from murmurs.randomness import Randomness
-from murmurs.sampling import choose
+from murmurs.mechanisms.settling import LEFT_OPEN, settled
+from murmurs.mechanisms.truthful import Truthful
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.sampling import choose
+from murmurs.randomness.bulk import Bulk
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Members, Reports
 
 _LONGEST_SWEEP = 10**9
@@ -52,7 +53,7 @@ class Subset(Truthful[tuple[int, ...]]):
         self._settle_truth()
 
     @property
-    def spread(self) -> Fraction:
+    def reports_per_supporting(self) -> Fraction:
         """A given answer is in w of k sets."""
         return Fraction(self.k, self.w)
 
@@ -76,14 +77,14 @@ class Subset(Truthful[tuple[int, ...]]):
             miss_pair=truth * two_others + (1 - truth) * both,
         )
 
-    def _report(self, answer: int, random: Randomness) -> tuple[int, ...]:
+    def _encode_one(self, answer: int, random: Randomness) -> tuple[int, ...]:
         """Return the set in rising order, drawn without replacement by Floyd's method."""
         if not random.chance(self.truth):
             return tuple(sorted(_floyd(self.k, self.w, random)))
         others = _floyd(self.k - 1, self.w - 1, random)
         return tuple(sorted({answer} | {x + (x >= answer) for x in others}))
 
-    def _encode(self, answers: Integers, random: Bulk) -> Reports:
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         honest = random.chance(self.truth, len(answers))
         rows = random.subsets(np.where(honest, answers, -1), self.k, self.w)
         return self.shape.from_packed_bits(rows)
@@ -101,12 +102,12 @@ class Subset(Truthful[tuple[int, ...]]):
         np.put_along_axis(flags, checked.astype(np.int64), 1, axis=1)
         return np.packbits(flags, axis=1, bitorder="little")
 
-    def _tally(self, reports: Reports) -> Integers:
+    def _count(self, reports: Reports) -> Integers:
         if self.shape.as_bits:
             return kernels.load().bit_totals(np.ascontiguousarray(reports), self.k)
         return kernels.load().histogram(np.ascontiguousarray(reports).ravel(), self.k)
 
-    def _draw(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Sweep over the answers, keeping only how many people have how many members left to place.
 
         Given that, the next answer is a member with chance (members left) / (answers left). People

@@ -1,0 +1,99 @@
+"""Numbers that come with labels, as counts of values do: each goes where its label says.
+
+``value_counts()`` of pandas and polars lists the commonest answer first, a `collections.Counter`
+the first seen. Taken by position, answers would be exchanged, and nothing would tell. Labels are
+found without importing either package.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from murmurs.boundary.checks import index, shown
+
+
+def in_order(values: Any, size: int, labels: Sequence[str], name: str, owner: object) -> Any:
+    """Return values without labels as they are, labelled ones as a list by their labels.
+
+    A label is one of the numbers 0..size-1, or one of ``labels`` where there are any. What has no
+    value has 0. Any other label is refused, and so is one that comes twice.
+
+    >>> in_order({2: 50, 0: 7}, 3, (), "histogram", "KRR(k=3, epsilon=1.0)")
+    [7, 0, 50]
+    >>> in_order({"tea": 50, "mate": 7}, 2, ("mate", "tea"), "histogram", "ORR")
+    [7, 50]
+    """
+    pairs = _pairs(values, name)
+    if pairs is None:
+        return values
+    numbers = {label: number for number, label in enumerate(labels)}
+    out: list[Any] = [0] * size
+    seen: set[int] = set()
+    for label, value in pairs:
+        number = _number(label, numbers)
+        if number is None or not 0 <= number < size:
+            raise ValueError(_refusal(label, size, bool(labels), name, owner))
+        if number in seen:
+            raise ValueError(f"{name} has the label {shown(label)} twice")
+        seen.add(number)
+        out[number] = value
+    return out
+
+
+def in_table(values: Any, name: str, owner: object) -> Any:
+    """Return a table without labels as it is; one whose labels are not 0, 1, 2, ... is refused."""
+    if not (isinstance(values, Mapping) or _has_index(values) or _is_columns(values)):
+        return values
+    sides = [getattr(values, side, None) for side in ("index", "columns")]
+    if all(side is not None and list(side) == list(range(len(side))) for side in sides):
+        return values
+    raise ValueError(
+        f"{name} of {owner} are a table without labels: hand in an array, whose rows and columns "
+        "are in order"
+    )
+
+
+def _pairs(values: Any, name: str) -> list[tuple[Any, Any]] | None:
+    """Return labels with their values, or None if there are no labels."""
+    if isinstance(values, Mapping):
+        return list(values.items())
+    if _is_columns(values) or (_has_index(values) and values.ndim == 2):
+        if _is_columns(values) and len(values.columns) == 2:
+            return list(values.iter_rows())
+        raise ValueError(
+            f"{name} has the columns {shown(list(values.columns))}: hand in one column, with the "
+            "answers' numbers as its index"
+        )
+    if _has_index(values):
+        return list(zip(values.index.tolist(), values.tolist(), strict=True))
+    return None
+
+
+def _has_index(values: Any) -> bool:
+    """Tell a series or a frame of pandas; a list has an ``index`` too, which is a method."""
+    return hasattr(values, "reindex") and not callable(getattr(values, "index", None))
+
+
+def _is_columns(values: Any) -> bool:
+    """Tell a frame of polars."""
+    return hasattr(values, "iter_rows") and hasattr(values, "columns")
+
+
+def _number(label: object, numbers: dict[str, int]) -> int | None:
+    if not isinstance(label, str):
+        return index(label)
+    return numbers.get(label, numbers.get(unicodedata.normalize("NFC", label)))
+
+
+def _refusal(label: object, size: int, has_labels: bool, name: str, owner: object) -> str:
+    told = f"{name} has the label {shown(label)}, "
+    if has_labels:
+        return told + f"which is no answer of {owner}"
+    if isinstance(label, str):
+        return (
+            f"{told}but {owner} has the numbers 0..{size - 1}: put the values in their order, as "
+            "with series.reindex(question.labels, fill_value=0).to_numpy()"
+        )
+    return told + f"which is not one of 0..{size - 1} of {owner}"

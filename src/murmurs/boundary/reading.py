@@ -1,0 +1,138 @@
+"""Text from outside: UTF-8 with or without a byte order mark, as lines, CSV or JSON.
+
+Files are read in bounded memory, and what does not fit is refused with file, line and rule. No
+message repeats a line: it may hold somebody's answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NoReturn
+
+from murmurs.boundary.writing import STANDARD
+
+LONGEST_LINE = 2**20
+"""Bytes of a line, at most, where nothing else is said."""
+
+LONGEST_DOCUMENT = 2**30
+"""Bytes of a survey or of a file of counts, at most."""
+
+_MARK = b"\xef\xbb\xbf"
+_BLOCK = 2**18
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to read its bytes; "-" is standard input."""
+    if path == STANDARD:
+        if sys.stdin is None:
+            raise OSError("cannot read standard input: it is closed")
+        yield sys.stdin.buffer
+        return
+    with path.open("rb") as file:
+        yield file
+
+
+def named(path: Path) -> str:
+    """Return how a file is called in a message."""
+    return "standard input" if path == STANDARD else str(path)
+
+
+def refuse(path: Path, line: int, what: str) -> NoReturn:
+    """Raise the error for one line of a file."""
+    raise ValueError(f"{named(path)}, line {line}: {what}")
+
+
+def contents(path: Path, longest: int = LONGEST_DOCUMENT) -> bytes:
+    """Return all bytes of a file, without a byte order mark; a longer one is refused."""
+    with opened(path) as file:
+        data = file.read(longest + 1)
+    if len(data) > longest:
+        raise ValueError(f"{named(path)} is longer than {longest} bytes, which is the most")
+    return data.removeprefix(_MARK)
+
+
+def lines(
+    path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
+) -> Iterator[tuple[int, str]]:
+    """Return the lines of a file with their numbers, from 1, and without their ends."""
+    for first, texts in blocks_of_lines(path, longest, as_they_are=as_they_are):
+        yield from enumerate(texts, first)
+
+
+def blocks_of_lines(
+    path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Return the lines of a file by the hundreds, with the number of the first.
+
+    A line ends with a line feed, or a carriage return and a line feed, and comes without them; as
+    they are, lines keep their carriage returns. How many come at a time is left to how they are
+    delivered.
+    """
+    first = 1
+    with opened(path) as file:
+        for block in _whole_lines(file, longest):
+            data = block.removeprefix(_MARK) if first == 1 else block
+            if len(data) > longest or _not_utf8(data):
+                _refuse_first(path, first, data, longest)
+            text = data.removesuffix(b"\n").decode()
+            if not as_they_are:
+                text = text.replace("\r\n", "\n").removesuffix("\r")
+            texts = text.split("\n")
+            yield first, texts
+            first += len(texts)
+
+
+def _not_utf8(data: bytes) -> str | None:
+    """Return why bytes are not UTF-8, if they are not; Python's own error would hold them all."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 ({error.reason} at byte {error.start + 1})"
+    return None
+
+
+def _whole_lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
+    """Cut a file into blocks that end with a line, the last one excepted, or are a long line."""
+    left = b""
+    while data := file.read1(_BLOCK):  # type: ignore[attr-defined]  # what a pipe has, it gives
+        whole, end, left = (left + data).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(left) > longest:
+            break
+    if left:
+        yield left
+
+
+def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
+    """Refuse the first line of a block that is too long or not UTF-8, if there is one."""
+    for number, data in enumerate(block.split(b"\n"), first):
+        if len(data) > longest:
+            refuse(path, number, f"it is longer than {longest} bytes, which is the most")
+        wrong = _not_utf8(data)
+        if wrong is not None:
+            refuse(path, number, wrong)
+
+
+def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
+    """Return the rows of a CSV file with the lines on which they begin; empty ones are left out."""
+    texts = lines(path, longest, as_they_are=True)  # a quoted cell may have ends of lines in it
+    reader = csv.reader((f"{text}\n" for _, text in texts), strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        refuse(path, line, f"this is not CSV: {error}")
+
+
+def is_digits(text: str) -> bool:
+    """Whether a text is a whole number in the digits 0 to 9, without a sign."""
+    return text.isascii() and text.isdigit()

@@ -1,0 +1,52 @@
+"""Checks of names, labels and other texts that people will read."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+from murmurs.boundary.checks import shown
+
+
+def as_tuple(values: Any, what: str) -> tuple[Any, ...]:
+    """Return a list or the like as a tuple; one string, a set or a mapping is refused."""
+    no_order = isinstance(values, Set | Mapping)
+    if isinstance(values, str | bytes) or no_order or not isinstance(values, Iterable):
+        raise TypeError(f"{what} are a list, not {shown(values)}")
+    return tuple(values)
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse a name that is empty or no printable text."""
+    check_text(name, f"the name of {what}")
+    if not str(name).strip():
+        raise ValueError(f"{what} must have a name")
+
+
+def check_text(text: object, what: str, allowed: str = "") -> None:
+    """Refuse what is no text, or would do something to a screen beside being read.
+
+    These are control characters, line and paragraph separators, halves of surrogate pairs, and
+    the characters that turn the direction of the text after them.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be text, not {shown(text)}")
+    if text.isprintable():
+        return
+    for place, character in enumerate(text):
+        control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        if (control or character in _TURNING) and character not in allowed:
+            raise ValueError(
+                f"{what} has the control character U+{ord(character):04X} at place {place}: "
+                "take it out"
+            )
+
+
+_TURNING = frozenset(map(chr, [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]))
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return names as an error lists them: the first eight, and how many more."""
+    first = ", ".join(shown(name) for name in names[:8])
+    return first + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,113 @@
+"""Bits by cohort: the law of Bloom filters and of count mean sketches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from murmurs.channels.tables import Tables
+from murmurs.numerics.arrays import Floats, Integers, exact_sum
+
+
+@dataclass(frozen=True, eq=False)
+class BitSketch(Tables):
+    """Cell (r, 0) counts the reports of row r, cell (r, 1 + b) those of them with bit b set.
+
+    Bits of the answer's own places are set with probability ``hit``, each other with ``miss``.
+    """
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """Rows by one count of reports and ``width`` counts of bits."""
+        return (self.rows, 1 + self.width)
+
+    @property
+    def is_histogram(self) -> bool:
+        """A report sets many bits."""
+        return False
+
+    @property
+    def exclusive(self) -> bool:
+        """Bits are set independently."""
+        return False
+
+    def why_impossible(self, cells: Integers, n: int) -> str | None:
+        """Rows must add up to the reports, and no bit be set more often than its row is sent."""
+        total = exact_sum(cells[:, 0])
+        if total != n:
+            return f"rows add up to {total} reports, but there are {n} reports"
+        parted = np.flatnonzero(cells[:, 0] % self.times)
+        if len(parted):
+            row = int(parted[0])
+            return f"row {row} has {cells[row, 0]} reports, not {self.times} of each person"
+        above = np.argwhere(cells[:, 1:] > cells[:, :1])
+        if len(above):
+            row, bit = (int(x) for x in above[0])
+            times, reports = cells[row, 1 + bit], cells[row, 0]
+            return f"bit {bit} of row {row} is set {times} times in {reports} reports"
+        return None
+
+    def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the first column."""
+        return cells[:, 0]
+
+    def placed(self, cells: Integers | Floats) -> Integers | Floats:
+        """Return the other columns."""
+        return cells[:, 1:]
+
+    def law_of(self, answer: int) -> list[Fraction]:
+        """Return the mean of every cell for one answer."""
+        out: list[Fraction] = []
+        for row in range(self.rows):
+            own = self.on_places(row, answer)
+            bits = [self.miss + (self.hit - self.miss) * part for part in own]
+            out += [x / self.rows for x in [Fraction(1), *bits]]
+        return out
+
+    @property
+    def base(self) -> Floats:
+        """A report counts in its row, and its bits are set falsely."""
+        return np.asarray(self.row_parts * ([1.0] + [float(self.miss)] * self.width))
+
+    def gain(self, shares: Floats) -> Floats:
+        """Return (hit - miss) times the share on each place, times the row's part."""
+        out = np.zeros(self.cells)
+        out[:, 1:] = self.difference * self.row_parts * self.masses(shares)
+        return out
+
+    def adjoint(self, weights: Floats) -> Floats:
+        """Return the summed weights of the places of each answer, times (hit - miss)."""
+        return self.difference * self.totals(self.row_parts * weights[:, 1:])
+
+    def covariance(self, histogram: Integers | Floats) -> Floats:
+        """Return the covariance of the cells: bits of one row are independent given the row.
+
+        Two reports of one person are of one row; of a bit they share all but what is `fresh`.
+        """
+        size, times = 1 + self.width, self.times
+        out = np.zeros((self.rows * size, self.rows * size))
+        histogram = np.asarray(histogram, np.float64)
+        for answer, (people, mean) in enumerate(zip(histogram, self.matrix(), strict=True)):
+            second = np.zeros_like(out)
+            for row in range(self.rows):
+                part = slice(row * size, (row + 1) * size)
+                given_row = mean[part] * self.rows
+                block = times * np.outer(given_row, given_row)
+                if answer == self.layout.k:  # both of two places are on together less often
+                    pair = float(self.filled_pair - self.filled**2)
+                    block[1:, 1:] += times * self.difference**2 * pair
+                fresh = np.append(0.0, self.repeats.fresh(given_row[1:]))
+                np.fill_diagonal(block, times * given_row - (times - 1) * fresh)
+                second[part, part] = block / self.rows
+            out += people * (second - times * np.outer(mean, mean))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSketch(BitSketch):
+    """The bits of a count mean sketch: its rows are averaged over, and never solved for."""
+
+    solvable: ClassVar[bool] = False

@@ -1,0 +1,339 @@
+"""Learn the law of the shares themselves from noisy estimates of them, and what it says of each.
+
+The cells of one stratum are taken as draws from one unknown law G of shares, whose mean is known.
+`learn` estimates G (empirical Bayes) and returns the posterior law of each cell's share.
+
+1. Grid. G lives on a grid of steps of a quarter of the noise, on the scale where the noise is one,
+   and only near the data: each cell sees a band of it, so the cost is cells times band. Below the
+   first step come points in powers of two, down to an eighth of the mean: noise may be many times
+   the mean, and what most shares are must still be told from nothing.
+2. Likelihood. For counts of support, which are sums of two binomial numbers, the saddlepoint
+   approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
+   estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
+3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
+   gives (prior weight 0.3 with few answers, up to 0.93 with very many, of which some always stand
+   out by chance), laws with most answers absent (five sevenths of the rest, less with few answers),
+   and for what is left the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and
+   log-normal laws. Steps of log a, from "one answer takes all" to a = 1 or to where the spread
+   drowns in the noise, weigh by the root of what part of spread and noise the spread is: a
+   compromise between laws that would show, where signal is to be expected, and all laws alike,
+   where nothing can be seen.
+4. G by EM, with pseudo-observations from the base law, 300 and one for each cell up to 5000. With
+   few cells G is close to the base law; with very many it tends to the nonparametric maximum
+   likelihood (Kiefer and Wolfowitz 1956).
+5. The posterior of a cell is under G without the cell's own part in it. A lone large cell is then
+   seen under the smooth base law only, and stays at its unbiased estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.estimators.priors import plausible_laws
+from murmurs.numerics.arrays import TINY, Floats, Integers
+
+STEP = 0.25
+"""Step of the grid, in standard errors."""
+
+REACH = 5.5
+"""Standard errors on either side of an estimate that its band of the grid covers."""
+
+HALVINGS = 3
+"""Grid points below the mean share: a half, a quarter, ... of it."""
+
+PSEUDO, MOST_PSEUDO = 300.0, 5000
+"""Pseudo-observations from the base law: so many, and one more per cell up to a limit."""
+
+ROUNDS = 60
+"""EM steps."""
+
+SQUARES = 10.0
+"""Weight of the squared error beside the absolute one in the loss of a decision."""
+
+BIN = 0.1
+"""Width of the bins that join nearly equal estimates, in standard errors."""
+
+MOST_VALUES, MOST_BINS = 1500, 20_000
+"""Distinct values above which cells are joined in bins, and bins above which they are thinned."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """Counts of support, and the chances of a true and of a false one."""
+
+    counts: Integers
+    hit: float
+    miss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """Cells whose shares come from one law: estimates with variance constant + slope * share.
+
+    ``mean`` is the mean share, ``n`` the people; ``fixed_sum`` says that the estimates always add
+    up to the same.
+    """
+
+    estimates: Floats
+    constant: Floats
+    slope: Floats
+    mean: float
+    n: float
+    fixed_sum: bool
+    support: Support | None = None
+
+    @property
+    def smallest(self) -> float:
+        """The smallest noise variance of a share of 0: the unit of the scale."""
+        return float(self.constant.min())
+
+    @cached_property
+    def steepness(self) -> float:
+        """The mean slope, which the scale is made with: one grid serves all cells."""
+        return float(self.slope.mean())
+
+    def scaled(self, shares: Floats) -> Floats:
+        """Return shares on the scale where the smallest noise is one."""
+        slope = self.steepness
+        top = 1.0 if slope >= 0 else min(1.0, -0.999999 * self.smallest / slope)
+        shares = np.minimum(shares, top)
+        variance = np.maximum(self.smallest + slope * shares, 1e-12 * self.smallest)
+        return np.asarray(2 * shares / (np.sqrt(variance) + math.sqrt(self.smallest)))
+
+    def unscaled(self, places: Floats) -> Floats:
+        """Return the shares of places on the scale."""
+        root = math.sqrt(self.smallest)
+        return np.clip(places * root + 0.25 * self.steepness * places**2, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Cells with the same or nearly the same estimate, joined; a row stands for ``times`` cells."""
+
+    times: Floats
+    estimates: Floats
+    constant: Floats
+    slope: Floats
+    places: Floats
+    counts: Floats
+    bin_of: Integers
+    alone: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The law of each cell's share: for each row, weights on the shares of a band of the grid."""
+
+    stratum: Stratum
+    rows: Bins
+    shares: Floats
+    weights: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each row."""
+        return np.asarray(np.einsum("ij,ij->i", self.weights, self.shares))
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each row."""
+        return np.asarray(
+            np.einsum("ij,ij->i", self.weights, (self.shares - self.means[:, None]) ** 2)
+        )
+
+    @cached_property
+    def derivatives(self) -> Floats:
+        """The derivative of the expected loss |x - share| + SQUARES (x - share)^2 at the shares.
+
+        The first part grows by twice the distribution function and is the quantile's, the second
+        is the mean's; it matters for large shares only.
+        """
+        below = np.cumsum(self.weights, axis=1) - 0.5 * self.weights
+        away = self.shares - self.means[:, None]
+        return np.asarray(2 * below - 1 + 2 * SQUARES * away)
+
+    def decisions(self, level: float) -> Floats:
+        """Return where each row's derivative is the level, interpolated between grid points."""
+        place = (self.derivatives < level).sum(axis=1)
+        every = np.arange(len(place))
+        low, high = np.maximum(place - 1, 0), np.minimum(place, self.shares.shape[1] - 1)
+        below, above = self.derivatives[every, low], self.derivatives[every, high]
+        part = np.where(high > low, (level - below) / np.maximum(above - below, TINY), 0.0)
+        start = self.shares[every, low]
+        return np.asarray(start + np.clip(part, 0, 1) * (self.shares[every, high] - start))
+
+
+def learn(stratum: Stratum) -> Posterior:
+    """Learn the law of the shares of a stratum; return the posterior of each cell."""
+    rows = join(stratum)
+    grid, left, right, first, band = make_grid(stratum, rows)
+    index = first[:, None] + np.arange(band)
+    shares = grid[index]
+    likelihood = _likelihood(stratum, rows, shares)
+    base = _base_law(stratum, rows, likelihood, index, left, right)
+    law = base.copy()
+    pseudo = PSEUDO + min(len(stratum.estimates), MOST_PSEUDO)
+    total = len(stratum.estimates) + pseudo
+    flat = index.ravel()
+    for _ in range(ROUNDS):
+        seen = law[index]
+        evidence = np.einsum("ij,ij->i", likelihood, seen) + TINY
+        share_of = (likelihood * (rows.times / evidence)[:, None]).ravel()
+        law = (law * np.bincount(flat, share_of, minlength=len(law)) + pseudo * base) / total
+    seen = law[index]
+    own = _normalised(likelihood * seen)
+    without = np.maximum(total * seen - own, pseudo * base[index])
+    return Posterior(stratum, rows, shares, _normalised(likelihood * without))
+
+
+def _normalised(weights: Floats) -> Floats:
+    return np.asarray(weights / (weights.sum(axis=1, keepdims=True) + TINY))
+
+
+def join(stratum: Stratum) -> Bins:
+    """Join equal cells; many distinct ones by bins of a tenth of the noise, or thinned out."""
+    places = stratum.scaled(stratum.estimates)
+    ratio = np.sqrt(stratum.constant / stratum.smallest)
+    k = len(places)
+    if stratum.support is not None:
+        values, bin_of = np.unique(stratum.support.counts, return_inverse=True)
+        distinct = len(values)
+    else:
+        bin_of, distinct = np.arange(k), k
+    if distinct > MOST_VALUES:
+        by_noise = np.round(4 * np.log(ratio)).astype(np.int64)
+        by_place = np.round(np.clip(places / (BIN * ratio), -1e11, 1e11)).astype(np.int64)
+        _, bin_of = np.unique(by_noise * (1 << 40) + by_place, return_inverse=True)
+    size = int(bin_of.max()) + 1
+    times = np.bincount(bin_of, minlength=size).astype(np.float64)
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.bincount(bin_of, values, minlength=size) / times)
+
+    counts = stratum.support.counts if stratum.support is not None else stratum.estimates
+    columns = [mean(places), times, mean(stratum.estimates), mean(stratum.constant)]
+    columns += [mean(stratum.slope), mean(counts.astype(np.float64))]
+    order = np.argsort(columns[0], kind="stable")
+    rank = np.empty(size, np.int64)
+    rank[order] = np.arange(size)
+    bin_of = rank[bin_of]
+    columns = [column[order] for column in columns]
+    alone = np.zeros(k, np.bool_)
+    if size > MOST_BINS:
+        keep = np.unique(np.linspace(0, size - 1, MOST_BINS).astype(np.int64))
+        kept_of = np.searchsorted(keep, np.arange(size), side="right") - 1
+        far = np.diff(columns[0][keep], append=columns[0][keep[-1]]) > 2.0
+        alone = (far[kept_of] & (keep[kept_of] != np.arange(size)))[bin_of]
+        weight = np.bincount(kept_of, columns[1], minlength=len(keep)).astype(np.float64)
+        columns = [column[keep] for column in columns]
+        columns[1] = weight
+        bin_of = kept_of[bin_of]
+    at, times, estimates, constant, slope, mean_counts = columns
+    return Bins(times, estimates, constant, slope, at, mean_counts, bin_of, alone)
+
+
+def make_grid(stratum: Stratum, rows: Bins) -> tuple[Floats, Floats, Floats, Integers, int]:
+    """Return the grid's shares, the limits of its cells, each row's first point, and the band."""
+    end = float(stratum.scaled(np.array(1.0)))
+    step = min(STEP, end / 40)
+    reach = REACH * np.sqrt(rows.constant / stratum.smallest)
+    low = np.floor(np.clip(rows.places - reach, 0, end) / step).astype(np.int64)
+    high = np.ceil(np.clip(np.maximum(rows.places, 0) + reach, 0, end) / step).astype(np.int64)
+    order = np.argsort(low, kind="stable")
+    starts, ends = low[order], np.maximum.accumulate(high[order])
+    new = np.concatenate([[True], starts[1:] > ends[:-1] + 1])
+    last_of_run = np.concatenate([np.flatnonzero(new)[1:] - 1, [len(starts) - 1]])
+    starts, ends = starts[new], ends[last_of_run]
+    if starts[0] > 0:  # a share of 0 is always possible
+        starts, ends = np.concatenate([[0], starts]), np.concatenate([[0], ends])
+    length = ends - starts + 1
+    number = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length - starts, length)
+    first, last = np.searchsorted(number, low), np.searchsorted(number, high)
+    small = float(stratum.scaled(np.array(stratum.mean))) * 2.0 ** np.arange(-HALVINGS, 64)
+    small = small[small < 0.75 * step]
+    points = np.concatenate([[0.0], small, number[1:] * step])
+    first, last = first + (first > 0) * len(small), last + (last > 0) * len(small)
+    far = np.diff(points) > 1.5 * step  # nothing is seen in between
+    middles = 0.5 * (points[1:] + points[:-1])
+    right = np.append(np.where(far, points[:-1] + 0.5 * step, middles), points[-1] + 0.5 * step)
+    left = np.insert(np.where(far, points[1:] - 0.5 * step, middles), 0, 0.0)
+    right = np.where(points >= end, 1.0, stratum.unscaled(right))
+    grid, left = stratum.unscaled(points), stratum.unscaled(left)
+    if stratum.support is not None:  # from one person on, never finer than one
+        people = grid * stratum.n
+        people, at, joined = np.unique(
+            np.where(people < 0.75, people, np.round(people)),
+            return_index=True,
+            return_inverse=True,
+        )
+        if len(people) < len(grid):
+            ends_at = np.concatenate([at[1:] - 1, [len(grid) - 1]])
+            grid, left, right = people / stratum.n, left[at], right[ends_at]
+            first, last = joined[first], joined[last]
+    band = int(min((last - first).max() + 1, len(grid)))
+    return grid, left, right, np.minimum(first, len(grid) - band), band
+
+
+def _likelihood(stratum: Stratum, rows: Bins, shares: Floats) -> Floats:
+    """Return the likelihood of each row at the shares of its band, its largest being one."""
+    support = stratum.support
+    if support is not None and stratum.n * support.miss * (1 - support.miss) < 1e6:
+        logs = saddlepoint(rows.counts[:, None], shares, stratum.n, support.hit, support.miss)
+    else:
+        constant = rows.constant[:, None]
+        variance = np.maximum(constant + rows.slope[:, None] * shares, 1e-3 * constant)
+        away = rows.estimates[:, None] - shares
+        logs = -0.5 * away**2 / variance - 0.5 * np.log(variance)
+    k = len(stratum.estimates)
+    if stratum.fixed_sum and k > 1:
+        logs = logs * ((k - 1) / k)
+    return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def saddlepoint(counts: Floats, shares: Floats, n: float, hit: float, miss: float) -> Floats:
+    """Return log P(Bin(n share, hit) + Bin(n (1 - share), miss) = count), but for a term in count.
+
+    With x the exponential of the saddlepoint, the mean of the tilted law equals the count where
+    a x^2 + b x - c = 0 with the a, b and c below (Daniels 1954 for the approximation).
+    """
+    t, share = np.broadcast_arrays(counts, shares)
+    own = n * share
+    others = n - own
+    a = hit * miss * np.maximum(n - t, 1e-3)
+    b = own * (hit * (1 - miss)) + others * (miss * (1 - hit))
+    b = b - t * (hit * (1 - miss) + miss * (1 - hit))
+    c = t * ((1 - hit) * (1 - miss))
+    root = np.maximum(np.sqrt(b * b + 4 * a * c) + np.abs(b), 1e-270)
+    x = np.where(b >= 0, 2 * c / root, root / np.maximum(2 * a, 1e-270))
+    x = np.clip(x, 1e-280, 1e280)
+    tilted_hit = hit * x / (1 - hit + hit * x)
+    tilted_miss = miss * x / (1 - miss + miss * x)
+    curvature = own * tilted_hit * (1 - tilted_hit) + others * tilted_miss * (1 - tilted_miss)
+    logs = own * np.log1p(hit * (x - 1)) + others * np.log1p(miss * (x - 1)) - t * np.log(x)
+    logs = logs - 0.5 * np.log(np.maximum(curvature, TINY))
+    logs = np.where(t <= 0, own * math.log1p(-hit) + others * math.log1p(-miss), logs)
+    return np.asarray(np.where(t >= n, own * math.log(hit) + others * math.log(miss), logs))
+
+
+def _base_law(
+    stratum: Stratum,
+    rows: Bins,
+    likelihood: Floats,
+    index: Integers,
+    left: Floats,
+    right: Floats,
+) -> Floats:
+    """Return the mixture of plausible laws of the known mean, each weighted by its evidence."""
+    noise = float(rows.times @ rows.constant) / len(stratum.estimates)
+    prior, masses = plausible_laws(stratum.mean, stratum.n, noise, left, right)
+    evidence = np.log(prior)
+    for i, mass in enumerate(masses):
+        marginal = np.einsum("ij,ij->i", likelihood, mass[index]) + TINY
+        evidence[i] += float(rows.times @ np.log(marginal))
+    weights = np.exp(evidence - evidence.max())
+    return np.asarray(weights / weights.sum() @ masses + 1e-12 / len(left))

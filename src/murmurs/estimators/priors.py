@@ -1,0 +1,134 @@
+"""The prior laws of shares that empirical Bayes starts from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from murmurs.numerics.arrays import TINY, Floats
+
+UNIFORM, UNIFORM_OF_MANY = 0.3, 0.93
+"""Prior weight of a uniform population, with few answers and with very many."""
+
+UNIFORM_HALFWAY = 80
+"""Number of answers at which that weight is halfway between the two."""
+
+SPARSE = 5 / 7
+"""Part of the remaining weight for laws with most answers absent, with very many answers."""
+
+SPARSE_HALFWAY = 10
+"""Number of answers at which that part is half of it."""
+
+SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
+
+
+def plausible_laws(
+    mean: float, n: float, noise: float, left: Floats, right: Floats
+) -> tuple[Floats, Floats]:
+    """Return the prior weights of the laws, and the masses each has between the limits."""
+    largest = min(max(1.0, mean * mean / noise), 1e8)
+    alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
+    dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
+    lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
+    spread = np.concatenate([dirichlet_spread, lognormal_spread])
+    smooth = np.sqrt(spread / (noise + spread) + TINY)
+    # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
+    all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
+    sparse = sparse_masses(mean, left, right)
+    # The more cells there are, the more of them stand out by chance, however equal the shares.
+    uniform = UNIFORM + (UNIFORM_OF_MANY - UNIFORM) / (1 + UNIFORM_HALFWAY * mean)
+    absent = (1 - uniform) * SPARSE / (1 + SPARSE_HALFWAY * mean)
+    prior = [
+        np.array([uniform]),
+        (1 - uniform - absent) * smooth / smooth.sum(),
+        np.full(len(sparse), absent / len(sparse)),
+    ]
+    masses = [
+        beta_masses(all_alphas, mean, left, right),
+        lognormal_masses(mean, left, right),
+        sparse,
+    ]
+    return np.concatenate(prior), np.concatenate(masses)
+
+
+def sparse_masses(mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of laws under which only a part of the answers occurs at all.
+
+    The part goes from one answer to three in five; the shares of those that occur are spread as
+    Dirichlet's with a = 1, or are much alike (a = 8).
+    """
+    out = []
+    for part in np.geomspace(mean, 0.6, 7):
+        if mean / part > 0.97:  # one answer has everything
+            present = np.zeros((1, len(left)))
+            present[0, -1] = float(right[-1] >= 1)
+        else:
+            present = beta_masses(np.array([1.0, 8.0]), mean / part, left, right)
+        present *= part
+        present[:, 0] += 1 - part
+        out.append(present)
+    return np.concatenate(out)
+
+
+def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of Beta(a, a (1/mean - 1)) between limits, one row for each a."""
+    y = np.concatenate(
+        [np.arange(-45.0, 0.0, 0.1), math.log(mean) + np.arange(-1.0, 1.0, 0.008), [-1e-12]]
+    )
+    y = np.unique(y[(y < 0) & (y >= -45)])  # logarithms of shares, finer around the mean
+    log_rest = np.log(-np.expm1(y))
+    widths = np.diff(y)
+    log_left, log_right = _logarithms(left), _logarithms(right)
+    out = np.empty((len(alphas), len(left)))
+    for i, a in enumerate(alphas):
+        b = a * (1 / mean - 1)
+        if a > 400:  # nearly normal
+            deviation = math.sqrt(mean * (1 - mean) / (a + b + 1))
+            out[i] = _between((left - mean) / deviation, (right - mean) / deviation, left)
+            continue
+        logs = a * y + (b - 1) * log_rest
+        before = a * y[0] - math.log(a)  # what lies below the first point
+        top = max(float(logs.max()), before)
+        density = np.exp(logs - top)
+        steps = 0.5 * (density[1:] + density[:-1]) * widths
+        below = math.exp(before - top) + np.concatenate([[0.0], np.cumsum(steps)])
+        if b < 1:  # the density has a pole at one
+            below[-1] += math.exp(b * math.log(1e-12) - math.log(b) - top)
+        below /= below[-1]
+
+        def at(logs: Floats, a: float = a, below: Floats = below) -> Floats:
+            first = np.exp(np.minimum(a * (logs - y[0]), 0)) * below[0]
+            return np.where(logs < y[0], first, np.interp(logs, y, below))
+
+        out[i] = at(log_right) - np.where(left <= 0, 0, at(log_left))
+    return np.maximum(out, 0)
+
+
+def lognormal_masses(mean: float, left: Floats, right: Floats) -> Floats:
+    """Return the masses of log-normal laws of the mean between limits, one row for each sigma."""
+    log_left, log_right = _logarithms(left), _logarithms(right)
+    out = [
+        _between(
+            (log_left - math.log(mean) + 0.5 * s * s) / s,
+            (log_right - math.log(mean) + 0.5 * s * s) / s,
+            left,
+        )
+        for s in SIGMAS
+    ]
+    return np.maximum(np.stack(out), 0)
+
+
+def _logarithms(shares: Floats) -> Floats:
+    return np.log(np.maximum(shares, TINY))
+
+
+def _between(low: Floats, high: Floats, left: Floats) -> Floats:
+    """Return normal masses; a limit at a share of 0 takes all below it."""
+    return _normal(high) - np.where(left <= 0, 0, _normal(low))
+
+
+def _normal(values: Floats) -> Floats:
+    """Return the normal distribution function, to 2e-4: enough for a prior."""
+    v = np.clip(values, -9, 9)
+    return np.asarray(0.5 * (1 + np.tanh(0.7978845608 * (v + 0.044715 * v**3))))

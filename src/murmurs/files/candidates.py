@@ -1,0 +1,31 @@
+"""Files of candidates: one string per line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.reading import lines, named
+from murmurs.files.headers import AnyPath
+from murmurs.hashing import strings
+
+
+def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
+    """Return a list of candidates, one a line, and notes on lines that were normalised.
+
+    Lines that are empty, not UTF-8 or there twice are refused, nothing is left out.
+    """
+    file = Path(path)
+    texts = [text for _, text in lines(file)]
+    if not texts:
+        raise ValueError(f"{named(file)} has no candidates: it should have one a line")
+    try:
+        forms = strings.candidates(texts)
+    except ValueError as error:
+        raise ValueError(f"{named(file)}: {error}") from None
+    notes = [
+        f"line {number}: {shown(text)} is taken in its normal form (NFC)"
+        for number, (text, form) in enumerate(zip(texts, forms, strict=True), 1)
+        if text != form
+    ]
+    return forms, notes

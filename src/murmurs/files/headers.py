@@ -1,0 +1,67 @@
+"""What files of reports and files of counts have in common: kind, format, survey, question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.documents import fields
+from murmurs.boundary.reading import named
+from murmurs.question import Question
+from murmurs.survey import Survey
+
+FORMAT = 1
+"""Version of both kinds of file that this release writes and reads."""
+
+LONGEST_HEADER = 2**16
+
+AnyPath = str | Path
+"""Where a file is; "-" is standard input or output."""
+
+
+def as_paths(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
+    """Return one path or several as a list with at least one."""
+    found = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    if not found:
+        raise ValueError("there are no files: give at least one path")
+    return found
+
+
+def check_kind(kind: str, found: object, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a file's document, if it is one of that kind and format."""
+    if not isinstance(found, dict) or found.get("murmurs") != kind:
+        raise ValueError(f'it has no field "murmurs" with the value "{kind}"')
+    written = found.get("format")
+    if isinstance(written, int) and not isinstance(written, bool) and written > FORMAT:
+        raise ValueError(
+            f"it has format {shown(written)}, this release reads {FORMAT}: upgrade murmurs"
+        )
+    fields(found, wanted, "it")
+    if type(written) is not int or written != FORMAT:
+        raise ValueError(f"its format is {shown(written)}, and must be {FORMAT}")
+    if not isinstance(found["survey"], str):
+        raise ValueError(
+            f"its field 'survey' must be a fingerprint in text, not {shown(found['survey'])}"
+        )
+    if kind == "reports" and not isinstance(found["question"], str):
+        raise ValueError(f"its field 'question' must be a name, not {shown(found['question'])}")
+    return found
+
+
+def check_asked(survey: Survey, question: Question) -> None:
+    """Refuse a question that is not in the survey."""
+    if survey.question(question.name) != question:
+        raise ValueError(
+            f"survey {shown(survey.name)} has another question {shown(question.name)} than this one"
+        )
+
+
+def check_survey(path: Path, what: str, fingerprint: str, survey: Survey) -> None:
+    """Refuse a file that was made for another survey."""
+    if fingerprint != survey.fingerprint:
+        raise ValueError(
+            f"{named(path)} holds {what} for survey {shown(fingerprint, 80)}, but "
+            f"{shown(survey.name)} version {survey.version} is {shown(survey.fingerprint, 80)}"
+        )

@@ -1,0 +1,224 @@
+"""Files of reports: a header, blocks with chained checksums, and a total at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.documents import document
+from murmurs.boundary.reading import named, opened
+from murmurs.boundary.writing import writing
+from murmurs.counts import Counts, People
+from murmurs.files.headers import (
+    FORMAT,
+    LONGEST_HEADER,
+    AnyPath,
+    as_paths,
+    check_asked,
+    check_kind,
+    check_survey,
+)
+from murmurs.files.pooled import pooled
+from murmurs.question import Question
+from murmurs.survey import Survey
+from murmurs.wire import Reports, Shape
+
+BLOCK = 2**12
+"""Bytes of reports in a block, at most; a longer report has a block for itself."""
+
+_PART = 2**20  # bytes of reports that are handed on at a time
+_CHECK = hashlib.sha256().digest_size
+_HEADER = ("murmurs", "format", "survey", "question")
+
+Salvage = Callable[[str], object]
+"""What is told about the rest of a file, of which only the beginning can be read."""
+
+
+def write_reports(
+    path: AnyPath, survey: Survey, question: Question, parts: Iterable[Reports]
+) -> int:
+    """Write arrays of reports to a question one after another; return how many reports."""
+    check_asked(survey, question)
+    shape = question.mechanism.shape
+    most = max(1, BLOCK // shape.size)
+    header = {
+        "murmurs": "reports",
+        "format": FORMAT,
+        "survey": survey.fingerprint,
+        "question": question.name,
+    }
+    line = json.dumps(header).encode() + b"\n"
+    if len(line) > LONGEST_HEADER:
+        raise ValueError(
+            f"question {shown(question.name)} has too long a name: a header has at most "
+            f"{LONGEST_HEADER} bytes"
+        )
+    n, check = 0, hashlib.sha256(line).digest()
+    with writing(Path(path)) as file:
+        file.write(line)
+        for block in _blocks(parts, shape, most * shape.size):
+            count = len(block) // shape.size
+            check = _put(file, check, count.to_bytes(4, "little") + block)
+            n += count
+        _put(file, check, bytes(4) + n.to_bytes(8, "little"))
+    return n
+
+
+def _blocks(parts: Iterable[Reports], shape: Shape[Any], size: int) -> Iterator[bytes]:
+    """Cut reports into blocks of that many bytes, however they come; the last one may be short."""
+    left = b""
+    for part in parts:
+        data = left + np.ascontiguousarray(shape.check(part)).tobytes()
+        end = len(data) - len(data) % size
+        yield from (data[start : start + size] for start in range(0, end, size))
+        left = data[end:]
+    if left:
+        yield left
+
+
+def _put(file: IO[bytes], before: bytes, data: bytes) -> bytes:
+    """Write bytes and their checksum, which goes on from the one before; return it."""
+    check = hashlib.sha256(before + data).digest()
+    file.write(data + check)
+    return check
+
+
+def read_reports(
+    path: AnyPath, survey: Survey, salvage: Salvage | None = None
+) -> tuple[Question, Iterator[Reports]]:
+    """Return the question that a file of reports answers, and its reports part by part.
+
+    A file that is cut, altered or followed by something else is refused when its reports come to
+    that place. With ``salvage`` they end there instead, and it is told what is wrong. A block is
+    handed on only after its checksum was found right.
+    """
+    stream = _read_file(Path(path), survey, salvage)
+    return next(stream).question, (part.reports for part in stream)
+
+
+def count_reports(
+    paths: AnyPath | Sequence[AnyPath],
+    survey: Survey,
+    salvage: Salvage | None = None,
+    *,
+    people: People | None = None,
+) -> tuple[Question, Counts]:
+    """Return the question that one or more files of reports answer, and all their reports added up.
+
+    ``people`` says for a longitudinal mechanism whose reports the files hold; see `pool`.
+    """
+    start, *rest = as_paths(paths)
+    question, first = read_reports(start, survey, salvage)
+    counted = [question.mechanism.count_checked(first)]
+    for path in rest:
+        asked, more = read_reports(path, survey, salvage)
+        if asked != question:
+            raise ValueError(
+                f"{named(path)} answers {shown(asked.name)} and {named(start)} "
+                f"{shown(question.name)}: count them apart"
+            )
+        counted.append(question.mechanism.count_checked(more))
+    return question, pooled(counted, people)
+
+
+class _Part(NamedTuple):
+    question: Question
+    reports: Reports
+
+
+def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[_Part]:
+    """Return the question with no reports, then with reports; the file is open in between."""
+    with opened(path) as file:
+        line = file.readline(LONGEST_HEADER + 1)
+        question = _asked(path, line, survey)
+        shape = question.mechanism.shape
+        yield _Part(question, shape.empty(0))
+        done = 0
+        for data in _gathered(_read_blocks(path, file, line, shape.size, salvage)):
+            try:
+                part = shape.from_bytes(data)
+            except ValueError as error:
+                raise ValueError(f"{named(path)}: {_counted_on(str(error), done)}") from None
+            done += len(part)
+            yield _Part(question, part)
+
+
+def _counted_on(message: str, done: int) -> str:
+    """Return what is said about a report of a part, with its number in the whole file."""
+    return re.sub(r"^report (\d+)", lambda found: f"report {done + int(found[1])}", message)
+
+
+def _asked(path: Path, line: bytes, survey: Survey) -> Question:
+    """Return the question that a header names, if it is one of reports to the survey."""
+    if not line.startswith(b"{"):
+        raise ValueError(
+            f"{named(path)} is not a file of reports: it does not begin with their header"
+        )
+    if not line.endswith(b"\n"):
+        rule = (
+            f"its header is longer than {LONGEST_HEADER} bytes, which is the most"
+            if len(line) > LONGEST_HEADER
+            else "its header has no end"
+        )
+        raise ValueError(f"{named(path)} is not a file of reports: {rule}")
+    try:
+        header = check_kind("reports", document(line), _HEADER)
+    except ValueError as error:
+        raise ValueError(f"{named(path)} is not a file of reports: {error}") from None
+    check_survey(path, "reports", header["survey"], survey)
+    try:
+        return survey.question(header["question"])
+    except ValueError as error:
+        raise ValueError(f"{named(path)}: {error}") from None
+
+
+def _read_blocks(
+    path: Path, file: IO[bytes], line: bytes, size: int, salvage: Salvage | None
+) -> Iterator[bytes]:
+    """Return the reports of block after block, each when its checksum was found right."""
+    most, check, n = max(1, BLOCK // size), hashlib.sha256(line).digest(), 0
+    problem = ""
+    while not problem:
+        head = file.read(4)
+        count = int.from_bytes(head, "little") if len(head) == 4 else 0
+        length = count * size if count else 8
+        data = file.read(length + _CHECK) if count <= most else b""
+        check = hashlib.sha256(check + head + data[:length]).digest()
+        if count > most or (len(data) == length + _CHECK and data[length:] != check):
+            problem = "is damaged"
+        elif len(data) < length + _CHECK:
+            problem = "is incomplete"
+        elif count:
+            n += count
+            yield data[:length]
+        elif n != int.from_bytes(data[:length], "little"):
+            problem = "has another number of reports than it says"
+        elif file.read(1):
+            problem = "does not end where its reports end"
+        else:
+            return
+    if salvage is None:
+        rest = f", or count its first {n} reports with `murmurs count --salvage`" if n else ""
+        raise ValueError(f"{named(path)} {problem}: copy or encode it again{rest}")
+    salvage(f"{named(path)} {problem}: its first {n} reports are counted")
+
+
+def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Join blocks to parts that are worth counting."""
+    part: list[bytes] = []
+    size = 0
+    for block in blocks:
+        part.append(block)
+        size += len(block)
+        if size >= _PART:
+            yield b"".join(part)
+            part, size = [], 0
+    if part:
+        yield b"".join(part)

@@ -1,0 +1,278 @@
+"""Where answers fall: in each of a number of rows, a few of its ``width`` places.
+
+A row is a hash table of its own: a row of a sketch, or a cohort of people who share hash functions.
+The mean of a table of counts is made of answers' shares through a layout (`masses`), and estimates
+of the shares are made of the table through its adjoint (`totals`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import kernels
+from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.xxh32 import buckets, hash_keys
+
+Places = NDArray[np.uint32]
+"""Cells of the table, one row for each hash of each row; rows * width stands for nowhere."""
+
+MOST_KEPT = 2**27
+"""Places that are kept in memory; of larger layouts they are hashed again when needed."""
+
+_BLOCK = 2**22
+
+_LOOKED_UP_SINGLY = 16
+"""People up to whom each is looked up in their own permutation, without keeping them all."""
+
+
+class Layout(ABC):
+    """``k`` answers in ``rows`` rows of ``width`` places, up to ``hashes`` of them in each row."""
+
+    rows: int
+    width: int
+    hashes: int
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """How many answers there are."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return the places of some answers after another, all answers once."""
+
+    @abstractmethod
+    def select(self, answers: Integers) -> Layout:
+        """Return the layout of some of the answers."""
+
+    def places_in(self, row: int) -> NDArray[np.int64]:
+        """Return the places of every answer in one row, one line a hash; ``width`` is nowhere."""
+        own = slice(row * self.hashes, (row + 1) * self.hashes)
+        parts = [places[own].astype(np.int64) for _, places in self.blocks()]
+        places = np.concatenate(parts, axis=1)
+        return np.minimum(places - row * self.width, self.width)
+
+    @abstractmethod
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row; one line a hash, ``width`` is nowhere."""
+
+    def masses(self, shares: Floats) -> Floats:
+        """Return the share that falls on each place of each row."""
+        scatter, size = kernels.load().scatter, self.rows * self.width + 1
+        out = np.zeros(size)
+        for part, places in self.blocks():
+            out += scatter(places, np.ascontiguousarray(shares[part], np.float64), size)
+        return out[:-1].reshape(self.rows, self.width)
+
+    def totals(self, table: Floats) -> Floats:
+        """Return for each answer the sum of the table over its places."""
+        gather, flat = kernels.load().gather, np.append(table.ravel(), 0.0)
+        return np.concatenate([gather(places, flat) for _, places in self.blocks()])
+
+    def alike(self) -> list[Integers]:
+        """Return groups of answers with the same places in every row, which nothing tells apart.
+
+        Places are given random whole numbers; answers with equal sums, twice, are alike.
+        """
+        return self._alike
+
+    @cached_property
+    def _alike(self) -> list[Integers]:
+        rng = np.random.default_rng(0)
+        sums = [
+            self.totals(rng.integers(0, 2**36, (self.rows, self.width)).astype(np.float64))
+            for _ in range(2)
+        ]
+        order = np.lexsort(sums)
+        same = np.logical_and(*(np.diff(total[order]) == 0 for total in sums))
+        edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
+        starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        return [np.sort(order[a : b + 1]) for a, b in zip(starts, ends, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(Layout):
+    """Places that are given: by permutations of a closed alphabet, or by another system's hash."""
+
+    places: Places
+    rows: int
+    width: int
+    hashes: int = 1
+
+    @property
+    def k(self) -> int:
+        """How many answers have places."""
+        return int(self.places.shape[1])
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row."""
+        lines = rows * self.hashes + np.arange(self.hashes)[:, None]
+        places = self.places[lines, answers].astype(np.int64) - rows * self.width
+        return np.asarray(np.minimum(places, self.width))
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places at once."""
+        yield slice(0, self.k), self.places
+
+    def select(self, answers: Integers) -> Listed:
+        """Return the layout of some of the answers."""
+        kept = np.ascontiguousarray(self.places[:, answers])
+        return Listed(kept, self.rows, self.width, self.hashes)
+
+    def bits(self) -> Integers:
+        """Return the places within their rows, one line for each hash; ``width`` is nowhere."""
+        first = np.repeat(np.arange(self.rows) * self.width, self.hashes)[:, None]
+        return np.asarray(np.minimum(self.places.astype(np.int64) - first, self.width))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Listed):
+            return NotImplemented
+        same = (self.rows, self.width, self.hashes) == (other.rows, other.width, other.hashes)
+        return same and np.array_equal(self.places, other.places)
+
+    def __hash__(self) -> int:
+        return hash((self.rows, self.width, self.hashes, self.places.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Keyed(Layout):
+    """Places by hash of 64-bit keys, of which an answer has one or a few, one line each.
+
+    Hash i of row r is number j = r * hashes + i: it has the seed salt + j, and hashes line
+    j mod (their number) of the keys.
+    """
+
+    keys: NDArray[np.uint64]
+    rows: int
+    width: int
+    salt: int = 0
+    hashes: int = 1
+
+    @property
+    def k(self) -> int:
+        """How many answers have keys."""
+        return int(self.keys.shape[1])
+
+    def _hashed(self, keys: NDArray[np.uint64]) -> Places:
+        return kernels.load().places(keys, self.salt, self.rows, self.width, self.hashes)
+
+    @cached_property
+    def _kept(self) -> Places:
+        return self._hashed(self.keys)
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places if they can be kept, otherwise block after block."""
+        each = self.rows * self.hashes
+        if self.k * each <= MOST_KEPT:
+            yield slice(0, self.k), self._kept
+            return
+        size = max(1, _BLOCK // each)
+        for start in range(0, self.k, size):
+            part = slice(start, min(start + size, self.k))
+            yield part, self._hashed(np.ascontiguousarray(self.keys[:, part]))
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Hash each answer into one row."""
+        number = (rows * self.hashes)[None, :] + np.arange(self.hashes)[:, None]
+        seeds = number.astype(np.uint32) + np.uint32(self.salt)
+        one = len(self.keys) == 1
+        keys = self.keys[0, answers] if one else self.keys[number % len(self.keys), answers]
+        return first_ones(buckets(keys, seeds, self.width).astype(np.int64), self.width)
+
+    def places_in(self, row: int) -> NDArray[np.int64]:
+        """Hash the one row."""
+        number = row * self.hashes
+        keys = np.roll(self.keys, -(number % len(self.keys)), axis=0)
+        salt = (self.salt + number) % 2**32
+        places = kernels.load().places(keys, salt, 1, self.width, self.hashes)
+        return places.astype(np.int64)
+
+    def select(self, answers: Integers) -> Keyed:
+        """Return the layout of some of the answers."""
+        keys = np.ascontiguousarray(self.keys[:, answers])
+        return Keyed(keys, self.rows, self.width, self.salt, self.hashes)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Layout):
+    """``size`` answers, permuted in each row and taken modulo width: every place is as full.
+
+    The permutation of row r sorts the answers by their hash under the seed salt + r, equal hashes
+    by number; the answer's place is its rank modulo width. Single people are looked up in their own
+    rows; all permutations are made, and kept, when they are needed together.
+    """
+
+    size: int
+    rows: int
+    width: int
+    salt: int = 0
+
+    hashes = 1
+
+    @property
+    def k(self) -> int:
+        """How many answers are permuted."""
+        return self.size
+
+    def places_in(self, row: int) -> NDArray[np.int64]:
+        """Sort the answers of the one row."""
+        places = np.empty((1, self.k), np.int64)
+        places[0, np.argsort(self._hashed(row), kind="stable")] = np.arange(self.k) % self.width
+        return places
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the places of answers, each in one row."""
+        if "_kept" in vars(self) or len(answers) > min(self.rows, _LOOKED_UP_SINGLY):
+            return self._kept.look_up(answers, rows)
+        pairs = zip(answers.tolist(), rows.tolist(), strict=True)
+        found = [self._rank(answer, row) % self.width for answer, row in pairs]
+        return np.array([found], np.int64)
+
+    def _rank(self, answer: int, row: int) -> int:
+        """Return how many answers come before one: a device need not sort them."""
+        hashes = self._hashed(row)
+        own = hashes[answer]
+        return int((hashes < own).sum()) + int((hashes[:answer] == own).sum())
+
+    def _hashed(self, row: int) -> NDArray[np.uint32]:
+        seed = np.array([(self.salt + row) % 2**32], np.uint32)
+        return hash_keys(np.arange(self.k, dtype=np.uint64), seed)
+
+    @cached_property
+    def _kept(self) -> Listed:
+        places = np.empty((self.rows, self.k), np.uint32)
+        for row in range(self.rows):
+            places[row] = row * self.width + self.places_in(row)[0]
+        return Listed(places, self.rows, self.width)
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return all places at once."""
+        return self._kept.blocks()
+
+    def select(self, answers: Integers) -> Listed:
+        """Return the layout of some of the answers."""
+        return self._kept.select(answers)
+
+
+def first_ones(places: Integers, width: int) -> Integers:
+    """Send to ``width``, which is nowhere, what another line has on top of it already."""
+    for line in range(1, len(places)):
+        again = (places[line] == places[:line]).any(axis=0)
+        places[line][again] = width
+    return places
+
+
+def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> Listed:
+    """Return the layout of bits, one line for each hash of each cohort; a bit counts once."""
+    places = np.empty(bits.shape, np.uint32)
+    for cohort in range(cohorts):
+        own = slice(cohort * hashes, (cohort + 1) * hashes)
+        found = first_ones(bits[own].astype(np.int64), width)
+        places[own] = np.where(found < width, found + cohort * width, cohorts * width)
+    return Listed(places, cohorts, width, hashes)

@@ -1,0 +1,83 @@
+"""Which answers does anybody hold? Tests of absence, with control of false detections."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.boundary.checks import real
+from murmurs.inference.fit import Fit
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
+from murmurs.numerics.special import binomial_tail, normal_tail
+
+Control = Literal["bonferroni", "fdr"]
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """Which answers somebody holds, with the p-values of the hypothesis that nobody does.
+
+    With Bonferroni's control no absent answer is among the present ones with probability 1 -
+    error_rate; with "fdr" (Benjamini and Yekutieli 2001, valid under any dependence) the expected
+    part of absent answers among them is at most the error_rate.
+    """
+
+    present: NDArray[np.bool_]
+    p_values: Floats
+    error_rate: float
+    control: Control
+
+
+def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
+    """Test for each answer that nobody holds it.
+
+    If so, the reports that support it are binomial with the chance of false support, exactly;
+    where the shares are not made of such counts, or people report again, the law of their noise
+    stands in.
+    """
+    error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
+    if fit.n == 0:
+        raise ValueError("there are no reports to test")
+    if not fit.tells_absence:
+        raise ValueError(
+            f"absent answers of {fit.counts.mechanism} cannot be told from those that share places "
+            "with common ones: test selection(counts)"
+        )
+    if fit.support is not None:
+        support, _, miss = fit.support
+        p_values = binomial_tail(support, fit.n, float(miss))
+    else:
+        constant, _ = fit.noise(plausible(fit.unbiased))
+        scores, people = fit.unbiased / np.sqrt(constant), fit.counts.people
+        p_values = _tail(scores, people, fit.channel.false_support)
+    for group in fit.confounded:  # each of them may be absent, whatever is counted
+        p_values[group] = 1.0
+    return Detection(_rejected(p_values, error_rate, control), p_values, error_rate, control)
+
+
+def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
+    """Return the probability of larger scores: normal, or with the skewness of counts of support.
+
+    A score is then that of a binomial number, of as many people as would support an absent answer.
+    """
+    if chance is None:
+        return normal_tail(scores)
+    counts = n * chance + scores * math.sqrt(n * chance * (1 - chance))
+    return binomial_tail(np.minimum(counts, n), n, chance)
+
+
+def _rejected(p_values: Floats, error_rate: float, control: Control) -> NDArray[np.bool_]:
+    k = len(p_values)
+    if control == "bonferroni":
+        return np.asarray(p_values <= error_rate / k)
+    if control != "fdr":
+        raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    harmonic = float((1 / np.arange(1, k + 1)).sum())
+    ordered = np.sort(p_values)
+    below = np.flatnonzero(ordered <= error_rate * np.arange(1, k + 1) / (k * harmonic))
+    return np.asarray(p_values <= (ordered[below[-1]] if len(below) else -1.0))

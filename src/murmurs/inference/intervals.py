@@ -1,0 +1,101 @@
+"""Limits for a share that cannot be negative, seen through noise whose size is known.
+
+An unbiased estimate of a share x has a variance v(x) that is linear in x, or with sampling
+quadratic. On the scale mu(x), the integral of 1 / sqrt(v), its noise is one everywhere. There the
+limits are those of Feldman and Cousins (1998) for a normal mean that is at least zero: they cover
+with the same probability at zero as far above it, and are never empty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Where the noise of estimated shares is one; v(x) = constant + slope x - bend x^2."""
+
+    constant: Floats
+    slope: Floats
+    bend: float
+
+    def of(self, estimates: Floats) -> Floats:
+        """Return mu of estimates; zero is zero.
+
+        Above one the noise stays what it is at one. Below zero there is nobody to sample, so the
+        part of sampling, which is ``bend`` x (1 - x), is left out.
+        """
+        c, s, b = self.constant, self.slope, self.bend
+        shares = np.clip(estimates, 0.0, 1.0)
+        above = np.maximum(estimates - 1, 0) / np.sqrt(np.maximum(c + s - b, 1e-12 * c))
+        below = _integral(np.minimum(estimates, 0), c, s - b)
+        if b == 0:
+            return np.asarray(_integral(shares, c, s) + above + below)
+        reach = np.sqrt(s * s + 4 * c * b)
+        angle = np.arcsin(np.clip((2 * b * shares - s) / reach, -1, 1))
+        within = (angle - np.arcsin(np.clip(-s / reach, -1, 1))) / np.sqrt(b)
+        return np.asarray(within + above + below)
+
+    def back(self, mu: Floats) -> Floats:
+        """Return the shares of a mu; what lies beyond the scale's end is its end."""
+        c, s, b = self.constant, self.slope, self.bend
+        if b > 0:
+            reach = np.sqrt(s * s + 4 * c * b)
+            angle = np.sqrt(b) * mu + np.arcsin(np.clip(-s / reach, -1, 1))
+            return np.asarray((reach * np.sin(np.minimum(angle, np.pi / 2)) + s) / (2 * b))
+        root = np.maximum(np.sqrt(c) + s * mu / 2, 0)
+        return np.asarray(mu * (root + np.sqrt(c)) / 2)
+
+
+def _integral(shares: Floats, constant: Floats, slope: Floats) -> Floats:
+    """Return the integral of 1 / sqrt(constant + slope x) from 0 to the shares.
+
+    It is 2 (sqrt(v) - sqrt(constant)) / slope, written so that it holds for a slope of 0 too.
+    """
+    variance = np.maximum(constant + slope * shares, 1e-12 * constant)
+    return np.asarray(2 * shares / (np.sqrt(variance) + np.sqrt(constant)))
+
+
+def limits(estimates: Floats, scale: Scale, level: float) -> Floats:
+    """Return lower and upper limits of shares, one row a share, within 0 and 1."""
+    seen = scale.of(estimates)
+    mean, low_edge, high_edge = _acceptance(level)
+    far = mean[-1]
+    reach = float(high_edge[-1] - far)
+    # A mean is between the limits when what was seen is between its edges.
+    lower = np.where(seen > high_edge[-1], seen - reach, np.interp(seen, high_edge, mean))
+    upper = np.where(seen > low_edge[-1], seen + reach, np.interp(seen, low_edge, mean))
+    both = np.stack([scale.back(lower), scale.back(upper)], axis=1)
+    return np.clip(both, 0.0, 1.0)
+
+
+@cache
+def _acceptance(level: float) -> tuple[Floats, Floats, Floats]:
+    """Return means, and for each the lowest and highest value that is in favour of it.
+
+    Values are taken in the order of their likelihood ratio to the best mean that is not negative,
+    until they have the wanted probability (Feldman and Cousins 1998, section IV B).
+    """
+    z = _NORMAL.inv_cdf(0.5 + level / 2)
+    means = np.concatenate([np.geomspace(1e-4, 0.1, 60), np.linspace(0.11, z + 4, 300)])
+    low_edge, high_edge = np.empty_like(means), np.empty_like(means)
+    for i, mean in enumerate(means):
+        inside, outside = 0.0, z + 3.0
+        for _ in range(50):
+            d = (inside + outside) / 2
+            low = mean - d if d < mean else mean / 2 - d * d / (2 * mean)
+            if _NORMAL.cdf(d) - _NORMAL.cdf(low - mean) < level:
+                inside = d
+            else:
+                outside = d
+        low_edge[i], high_edge[i] = low, mean + d
+    means[0] = 0.0
+    return means, np.maximum.accumulate(low_edge), np.maximum.accumulate(high_edge)

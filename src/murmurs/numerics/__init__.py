@@ -1,0 +1,1 @@
+"""Mathematics that knows nothing about privacy: arrays, special functions, transforms, sampling."""

@@ -1,0 +1,104 @@
+"""Draws from whole populations that NumPy does not offer at every size."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats, Integers
+
+_NUMPY_LIMIT = 10**9
+_ONE_BY_ONE = 32
+
+
+def choose(pool: Integers, size: int, rng: np.random.Generator) -> Integers:
+    """Draw ``size`` of the people in ``pool`` without replacement; return how many of each kind.
+
+    NumPy's multivariate hypergeometric law stops at 10**9 people. Above that everybody is chosen
+    by a coin first, and the surplus is then drawn from the chosen (or the lack from the others):
+    given its size a set chosen by coins is uniform, so the corrected one is too. Each round leaves
+    the square root of the last to draw.
+
+    >>> choose(np.array([3, 0]), 2, np.random.default_rng(1))
+    array([2, 0])
+    """
+    total = int(pool.sum())
+    if not 0 <= size <= total:
+        raise ValueError(f"cannot draw {size} of {total} people")
+    if total < _NUMPY_LIMIT:
+        return rng.multivariate_hypergeometric(pool, size, method="marginals")
+    if size <= _ONE_BY_ONE:
+        return _choose_one_by_one(pool, size, rng)
+    chosen: Integers = rng.binomial(pool, size / total)
+    surplus = int(chosen.sum()) - size
+    if surplus > 0:
+        return chosen - choose(chosen, surplus, rng)
+    return chosen + choose(pool - chosen, -surplus, rng)
+
+
+def _choose_one_by_one(pool: Integers, size: int, rng: np.random.Generator) -> Integers:
+    left = pool.copy()
+    for _ in range(size):
+        place = rng.integers(left.sum())
+        left[np.searchsorted(np.cumsum(left), place, side="right")] -= 1
+    return pool - left
+
+
+def split_uniformly(people: Integers, places: int, rng: np.random.Generator) -> Integers:
+    """Send each of the people to one of ``places`` uniformly; return them by place, the last axis.
+
+    Places are halved again and again, people split by a binomial draw: the chances are ratios of
+    small whole numbers, where drawing place after place would gather rounding errors.
+
+    >>> split_uniformly(np.array([10**6]), 2, np.random.default_rng(1))
+    array([[499701, 500299]])
+    """
+    state = people[..., None]
+    sizes = np.array([places])
+    while sizes.max() > 1:
+        left = sizes // 2
+        gone = rng.binomial(state, left / sizes)
+        halves = np.stack([gone, state - gone], axis=-1)
+        sizes = np.stack([left, sizes - left], axis=-1).ravel()
+        state = halves.reshape(*people.shape, -1)[..., sizes > 0]
+        sizes = sizes[sizes > 0]
+    return state
+
+
+def distinct_law(draws: int, places: int) -> Floats:
+    """Return the chances of 0, 1, ... different places among so many uniform draws.
+
+    >>> distinct_law(2, 4)
+    array([0.  , 0.25, 0.75])
+    """
+    law = [Fraction(1)]
+    for _ in range(draws):
+        longer = [Fraction(0)] * (len(law) + 1)
+        for found, chance in enumerate(law):
+            new = Fraction(places - found, places)
+            longer[found + 1] += chance * new
+            longer[found] += chance * (1 - new)
+        law = longer
+    return np.array([float(chance) for chance in law])
+
+
+def subset_totals(people: Integers, places: int, rng: np.random.Generator) -> Integers:
+    """Return how many people hold each place; those of kind m hold any m of them, all as likely.
+
+    ``people`` counts them by kind, the last axis. In a sweep over the places somebody with m still
+    to find among those left holds the next one with chance m / left, so that only the numbers of
+    people by m are kept.
+
+    >>> subset_totals(np.array([5, 0, 10**6, 7]), 3, np.random.default_rng(1))
+    array([666955, 667347, 665719])
+    """
+    waiting = people.copy()
+    to_find = np.arange(people.shape[-1])
+    out = np.empty((*people.shape[:-1], places), np.int64)
+    for place in range(places):
+        found = rng.binomial(waiting, np.minimum(to_find / (places - place), 1))
+        out[..., place] = found.sum(axis=-1)
+        waiting -= found
+        waiting[..., :-1] += found[..., 1:]
+    return out

@@ -1,0 +1,42 @@
+"""Tails and quantiles of the few laws that tests need, on arrays; SciPy's, loaded when used."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats, Integers
+
+
+def _scipy_special() -> Any:
+    try:
+        import scipy.special
+    except ImportError:
+        raise ImportError(
+            "tests of hypotheses need SciPy: install it with pip install 'murmurs[stats]'"
+        ) from None
+    return scipy.special
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the standard normal quantile."""
+    return NormalDist().inv_cdf(probability)
+
+
+def normal_tail(values: Floats) -> Floats:
+    """Return the probability that a standard normal number is larger."""
+    return np.asarray(_scipy_special().ndtr(-values))
+
+
+def chi_square_tail(statistic: float, freedom: int) -> float:
+    """Return the probability that a chi-square number is larger."""
+    return float(_scipy_special().chdtrc(freedom, statistic))
+
+
+def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
+    """Return the probability that a binomial number is at least as large; smooth in between."""
+    positive = np.maximum(counts, 1e-9)
+    above = _scipy_special().betainc(positive, n - positive + 1, chance)
+    return np.asarray(np.where(counts > 0, above, 1.0))

@@ -1,0 +1,58 @@
+"""The Walsh-Hadamard transform, and its random counterpart for whole populations.
+
+Entry (x, y) of the matrix is +1 if x and y have an even number of common one-bits, else -1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats, Integers
+
+
+def transform(values: Floats) -> Floats:
+    """Return the transform of the last axis, whose length is a power of two, in O(K log K).
+
+    >>> transform(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([10., -2., -4.,  0.])
+    """
+    out = np.array(values, np.float64)
+    size = out.shape[-1]
+    half = 1
+    while half < size:
+        pairs = out.reshape(*out.shape[:-1], size // (2 * half), 2, half)
+        left = pairs[..., 0, :].copy()
+        pairs[..., 0, :] += pairs[..., 1, :]
+        np.subtract(left, pairs[..., 1, :], out=pairs[..., 1, :])
+        half *= 2
+    return out
+
+
+def parity(values: Integers) -> Integers:
+    """Return for each number whether it has an odd number of one-bits."""
+    return np.bitwise_count(values).astype(np.int64) & 1
+
+
+def scatter(people: Integers, rng: np.random.Generator) -> Integers:
+    """Draw, for all people at once, where each lands who picks y uniformly among those that fit.
+
+    ``people[m, r, x]`` counts the people of group m who hold x and pick y with
+    parity(x & y) == r. The result counts them by [m, y]. People are split by the highest bit of y,
+    then by the next: whoever still has a one-bit of x to come is free (a fair coin), whoever has
+    none after this one is bound. O(K log K) binomial draws, however many people there are.
+    """
+    groups, _, size = people.shape
+    state = people
+    half = size
+    while half > 1:
+        half //= 2
+        zero, one = state[:, :, :half], state[:, :, half:]
+        chance = np.full(one.shape, 0.5)
+        chance[:, 0, 0], chance[:, 1, 0] = 0.0, 1.0
+        zero_up = rng.binomial(zero, 0.5)
+        one_up = rng.binomial(one, chance)
+        split = np.empty((len(state), 2, 2, half), np.int64)  # group, bit of y, parity left, rest
+        split[:, 0] = zero - zero_up + one - one_up
+        split[:, 1] = zero_up + one_up[:, ::-1]
+        state = split.reshape(-1, 2, half)
+    return state[:, 0, 0].reshape(groups, size)

@@ -1,0 +1,6 @@
+"""Before anyone is asked: which parameters an open question needs, and what it can tell apart."""
+
+from murmurs.planning.identifiability import cohorts_needed, identifiable
+from murmurs.planning.tuning import Tuning, expected_loss, tune
+
+__all__ = ["Tuning", "cohorts_needed", "expected_loss", "identifiable", "tune"]

@@ -1,0 +1,1 @@
+"""Tables, bars and plots of shares, made from plain columns."""

@@ -1,0 +1,167 @@
+"""Tables and bars for the terminal and for notebooks."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from murmurs.numerics.arrays import Floats
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls (C0, DEL, C1), ends of lines, changes of the direction of writing, half surrogates."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return a text with control characters written out, except those to keep.
+
+    Labels and file names come from outside. Printed as they are, escape codes could rewrite what
+    stands on a terminal, and characters that change the direction of writing could make it read
+    otherwise. Halves of surrogate pairs could not be printed at all.
+
+    >>> print(printable("tea\x1b[2J\u202eaet"))
+    tea\x1b[2J\u202eaet
+    """
+    return UNPRINTABLE.sub(lambda found: _written_out(found[0], keep), text)
+
+
+def _written_out(character: str, keep: str) -> str:
+    return character if character in keep else ascii(character)[1:-1]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return rows under a header; the first ``left`` columns and bars are set left, others right.
+
+    >>> print(table(["answer", "share"], [["tea", "40 %"], ["nothing", "5 %"]]))
+    answer   share
+    ───────  ─────
+    tea       40 %
+    nothing    5 %
+    """
+    rows = [[printable(cell) for cell in row] for row in rows]
+    columns = list(zip(header, *rows, strict=True))
+    widths = [max(width(cell) for cell in column) for column in columns]
+    lines = [header, ["─" * w for w in widths], *rows]
+    return "\n".join(
+        "  ".join(
+            _pad(cell, w, to_left=i < left or any(mark in cell for mark in "█▏▎▍▌▋▊▉"))
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def bar(value: float, full: float, size: int) -> str:
+    """Return a bar of ``size`` characters for a value of ``full``, in steps of an eighth.
+
+    >>> bar(0.3, 1.0, 10)
+    '███'
+    """
+    eighths = round(8 * size * min(max(value / full, 0.0), 1.0)) if full > 0 else 0
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Return a share as a percentage; a negative one keeps its sign.
+
+    >>> percent(0.1234), percent(-0.00001)
+    ('12.3 %', '0.0 %')
+    """
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.removeprefix('-') if float(text) == 0 else text} %"
+
+
+def shares_table(
+    columns: Mapping[str, Any],
+    heading: str,
+    truth: Floats | None = None,
+    limit: int = 40,
+) -> str:
+    """Return shares with bars and intervals, the largest first; the truth beside, if known.
+
+    ``columns`` are answer, share, low, high and standard_error; ``heading`` names the interval.
+    """
+    shares, low, high = columns["share"], columns["low"], columns["high"]
+    digits = shown_digits(columns["standard_error"])
+    largest = max(float(shares.max()), 1e-12)
+    order = (-shares).argsort(kind="stable")
+    header = ["answer", "estimate", heading, ""]
+    rows = [
+        [
+            columns["answer"][j],
+            percent(float(shares[j]), digits),
+            f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
+            bar(float(shares[j]), largest, 30),
+        ]
+        for j in order[:limit]
+    ]
+    if truth is not None:
+        header.insert(1, "truth")
+        for row, j in zip(rows, order, strict=False):
+            row.insert(1, percent(float(truth[j]), digits))
+    text = table(header, rows)
+    if len(order) > limit:
+        text += f"\n… and {len(order) - limit} more"
+    return text
+
+
+def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: int = 40) -> str:
+    """Return the same as an HTML table, its bars with the interval drawn over them."""
+    shares, low, high = columns["share"], columns["low"], columns["high"]
+    digits = shown_digits(columns["standard_error"])
+    full = max(float(high.max()), 1e-12)
+    order = (-shares).argsort(kind="stable")
+    lines = []
+    for j in order[:limit]:
+        share, below, above = (max(float(x[j]), 0.0) / full for x in (shares, low, high))
+        drawing = (
+            '<svg width="200" height="14" viewBox="0 0 200 14" role="img">'
+            f'<rect x="0" y="3" width="{200 * share:.1f}" height="8" fill="#4477aa"/>'
+            f'<line x1="{200 * below:.1f}" x2="{200 * above:.1f}" y1="7" y2="7" '
+            'stroke="#222" stroke-width="1.5"/></svg>'
+        )
+        cells = [
+            percent(float(shares[j]), digits),
+            f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
+        ]
+        numbers = "".join(f'<td style="text-align:right">{cell}</td>' for cell in cells)
+        answer = html.escape(printable(str(columns["answer"][j]), keep="\n"))
+        left = f'<td style="text-align:left">{answer}</td>'
+        lines.append(f'<tr>{left}{numbers}<td style="text-align:left">{drawing}</td></tr>')
+    if len(order) > limit:
+        lines.append(f'<tr><td colspan="4">… and {len(order) - limit} more</td></tr>')
+    head = "".join(f"<th>{x}</th>" for x in ("answer", "estimate", heading, ""))
+    title = html.escape(printable(caption, keep="\n"))
+    return (
+        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def shown_digits(standard_errors: Floats) -> int:
+    """Return how many decimals of a percentage are worth showing: to the size of the errors.
+
+    >>> import numpy as np
+    >>> shown_digits(np.array([0.02])), shown_digits(np.array([0.00003]))
+    (1, 3)
+    """
+    smallest = 100 * float(standard_errors.min())
+    return min(max(1, -math.floor(math.log10(smallest))), 8) if smallest > 0 else 1
+
+
+def width(text: str) -> int:
+    """Return how many places a text takes in the terminal; wide characters take two."""
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def _pad(cell: str, size: int, *, to_left: bool) -> str:
+    space = " " * (size - width(cell))
+    return cell + space if to_left else space + cell

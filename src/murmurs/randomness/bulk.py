@@ -1,0 +1,122 @@
+"""The two verbs for many people at once: exact chances and exact uniform numbers as arrays.
+
+`bulk` takes what a user hands to ``encode_many``: `Secure` (or nothing) gives the key stream of
+AES-256 in counter mode under a fresh key of system entropy, or system entropy itself where the
+`cryptography` package is not installed; a NumPy generator gives reproducible studies.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import kernels
+from murmurs.kernels import FIRST, I64, U8, U32
+from murmurs.privacy import SCALE
+from murmurs.randomness.secure import Secure
+from murmurs.randomness.sources import ChanceInBulk, as_generator
+
+CHUNK = 2**15
+
+CHUNK_BYTES = 2**22
+"""People encoded at a time, at most: their words and reports stay in the processor's cache."""
+
+_ZEROS = memoryview(bytes(2**17))
+"""What a cipher turns into its key stream, a piece at a time."""
+
+
+def bulk(random: ChanceInBulk) -> Bulk:
+    """Return the bulk verbs for what the user handed in."""
+    source = as_generator(random)
+    if isinstance(source, Secure):
+        return Bulk(_cipher_stream(source.take(32)))
+    return Bulk(lambda size: bytearray(source.bytes(size)))
+
+
+def _cipher_stream(key: bytes) -> Callable[[int], bytearray]:
+    """Return a function that gives the next bytes of an AES-256 key stream in counter mode."""
+    try:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    except ImportError:
+        return lambda size: bytearray(os.urandom(size))
+    encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+
+    def stream(size: int) -> bytearray:
+        out = bytearray(size)
+        view = memoryview(out)
+        for start in range(0, size, len(_ZEROS)):
+            part = min(len(_ZEROS), size - start)
+            encryptor.update_into(_ZEROS[:part], view[start : start + part])
+        return out
+
+    return stream
+
+
+class Bulk:
+    """Exact chances and uniform numbers, many at a time, from a stream of bytes."""
+
+    def __init__(self, take: Callable[[int], bytearray]) -> None:
+        self.take = take
+        self.kernels = kernels.load()
+
+    def words(self, n: int) -> U32:
+        """Return n random 32-bit words."""
+        return np.frombuffer(self.take(4 * n), "<u4")
+
+    def packed(self, numerator: int, size: int, scale: int = SCALE) -> U8:
+        """Return ``size`` bytes whose bits are one with probability numerator / scale each.
+
+        ``scale`` is a power of two; some eight random bits are used for each bit made.
+        """
+        threshold = binary_digits(numerator, scale)
+        groups = -(-size // 8)
+        if not len(threshold):  # never, or always
+            return np.full(size, 255 if numerator else 0, np.uint8)
+        first = min(FIRST, len(threshold))
+        words = np.frombuffer(self.take(8 * groups * first), "<u8")
+        out = np.empty(groups, "<u8")
+        spare = np.frombuffer(self.take(8 * (groups * 3 // 4 + 64)), "<u8")
+        while self.kernels.bits(words, threshold, spare, out) > len(spare):
+            spare = np.concatenate([spare, np.frombuffer(self.take(8 * len(spare)), "<u8")])
+        return out.view(np.uint8)[:size]
+
+    def chance(self, numerator: int, n: int, scale: int = SCALE) -> NDArray[np.bool_]:
+        """Say yes n times with probability numerator / scale each."""
+        packed = self.packed(numerator, -(-n // 8), scale)
+        return np.unpackbits(packed, count=n, bitorder="little").view(np.bool_)
+
+    def below(self, bound: int, n: int) -> U32:
+        """Return n numbers from 0 to bound - 1, each exactly uniform; bound is at most 2**32."""
+        if bound == 2**32:
+            return self.words(n)
+        out = np.empty(n, np.uint32)
+        spare = self.words(64 + 2 * n * bound // 2**32)
+        words = self.words(n)
+        while self.kernels.below(words, bound, spare, out) > len(spare):
+            spare = np.concatenate([spare, self.words(len(spare))])
+        return out
+
+    def subsets(self, own: I64, k: int, w: int) -> U8:
+        """Return uniform w-subsets of 0..k-1 as packed bits, containing ``own`` where own >= 0."""
+        out = np.empty((len(own), -(-k // 8)), np.uint8)
+        words = self.words(len(own) * w)
+        spare = self.words(64 + 2 * len(words) * k // 2**32)
+        while self.kernels.subsets(own, k, w, words, spare, out) > len(spare):
+            spare = np.concatenate([spare, self.words(len(spare))])
+        return out
+
+
+def binary_digits(numerator: int, scale: int) -> U8:
+    """Return the binary digits of numerator / scale after the point, without trailing zeros.
+
+    >>> binary_digits(3, 8)
+    array([0, 1, 1], dtype=uint8)
+    """
+    places = scale.bit_length() - 1
+    if numerator in (0, scale):
+        return np.zeros(0, np.uint8)
+    text = format(numerator, f"0{places}b").rstrip("0")
+    return np.frombuffer(text.encode(), np.uint8) - np.uint8(ord("0"))

@@ -1,0 +1,90 @@
+"""What callers may hand in as chance, and how it becomes the two verbs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.randomness.secure import Secure
+from murmurs.randomness.verbs import FromBytes, Randomness, check_size
+
+
+class Study(FromBytes):
+    """A NumPy generator with the two verbs: reproducible, and not for devices.
+
+    >>> Study(np.random.default_rng(7)).below(6)
+    3
+    """
+
+    def __init__(self, generator: np.random.Generator) -> None:
+        self.generator = generator
+
+    def take(self, size: int) -> bytes:
+        """Return the generator's next ``size`` bytes."""
+        return self.generator.bytes(check_size(size))
+
+
+class Given(FromBytes):
+    """Bytes known beforehand, for known-answer vectors and tests.
+
+    >>> Given(bytes([200, 3])).below(6)  # the low three bits of 200 are 0
+    0
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._used = 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been used."""
+        return len(self._data) - self._used
+
+    def take(self, size: int) -> bytes:
+        """Return the next ``size`` of the given bytes, or fail if there are not enough."""
+        size = check_size(size)
+        if size > self.left:
+            raise ValueError(f"{size} random bytes were asked for, {self.left} are left")
+        taken = self._data[self._used : self._used + size]
+        self._used += size
+        return taken
+
+
+Chance = Randomness | np.random.Generator | None
+"""What a call for one person takes as chance; None is `Secure`."""
+
+ChanceInBulk = Secure | Study | np.random.Generator | None
+"""What a call for many people takes as chance; None is `Secure`."""
+
+
+def as_randomness(random: Chance) -> Randomness:
+    """Return what can say ``chance`` and ``below`` for one person."""
+    if random is None:
+        return Secure()
+    if isinstance(random, np.random.Generator):
+        return Study(random)
+    if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
+        raise TypeError(_no_chance(random, "chance"))
+    return random
+
+
+def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
+    """Return a study's generator, or secure randomness, for many people at once."""
+    if random is None:
+        return Secure()
+    if isinstance(random, Study):
+        return random.generator
+    if isinstance(random, np.random.Generator | Secure):
+        return random
+    raise TypeError(_no_chance(random, "chance for many people"))
+
+
+def _no_chance(random: object, what: str) -> str:
+    """Return why this is no source of chance; a class lacks its brackets."""
+    handed = shown(random)
+    if isinstance(random, type):
+        handed = f"the class {random.__name__}: write {random.__name__}() with brackets"
+    return (
+        f"{what} comes from Secure(), or in a study from numpy.random.default_rng(seed), "
+        f"not from {handed}"
+    )

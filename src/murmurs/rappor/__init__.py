@@ -1,0 +1,28 @@
+"""What google/rappor reads and writes: parameters, maps, reports, counts and results.
+
+All of it is CSV and is read line by line. A line that does not fit is refused with file, line,
+value and rule.
+"""
+
+from murmurs.rappor.counts import read_counts, write_counts
+from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
+from murmurs.rappor.params import read_params, write_params
+from murmurs.rappor.reports import read_reports, write_reports
+from murmurs.rappor.results import Result, read_results, results, write_results
+
+__all__ = [
+    "Result",
+    "map_rows",
+    "read_candidates",
+    "read_counts",
+    "read_map",
+    "read_params",
+    "read_reports",
+    "read_results",
+    "results",
+    "write_counts",
+    "write_map",
+    "write_params",
+    "write_reports",
+    "write_results",
+]

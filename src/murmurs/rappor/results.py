@@ -1,0 +1,74 @@
+"""Files of results: one line per detected string."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.reading import refuse, rows
+from murmurs.estimation import Estimate
+from murmurs.inference.detection import Control
+from murmurs.rappor.csv_files import real_cell, write_csv
+
+
+class Result(NamedTuple):
+    """A line of results: a string with its estimated number of reports and its share."""
+
+    string: str
+    estimate: float
+    std_error: float
+    proportion: float
+    prop_std_error: float
+    prop_low: float
+    prop_high: float
+
+
+def results(
+    estimate: Estimate, level: float = 0.95, control: Control = "bonferroni"
+) -> list[Result]:
+    """Return the strings that are there, the most frequent first, with their intervals.
+
+    Of strings that nobody holds none is among them with the probability ``level``, or with the
+    control "fdr" they are at most a part 1 - level of them on average. What is in no list has its
+    share in the estimate, and no line here.
+    """
+    present = estimate.detected(1 - level, control).present
+    columns, n = estimate.columns(level), estimate.n
+    order = np.argsort(-estimate.shares, kind="stable")
+    found = [j for j in order.tolist() if present[j] and j != estimate.other]
+    lines = []
+    for j in found:
+        share, error = float(estimate.shares[j]), float(columns["standard_error"][j])
+        low, high = float(columns["low"][j]), float(columns["high"][j])
+        label = columns["answer"][j]
+        lines.append(Result(label, share * n, error * n, share, error, low, high))
+    return lines
+
+
+def write_results(path: Path, lines: Iterable[Result], level: float = 0.95) -> None:
+    """Write results; numbers of reports are rounded to whole ones, as google/rappor has them."""
+    header = [*Result._fields[:5], f"prop_low_{100 * level:g}", f"prop_high_{100 * level:g}"]
+    values = ([x.string, round(x.estimate), round(x.std_error), *map(repr, x[3:])] for x in lines)
+    write_csv(path, [header, *values])
+
+
+def read_results(path: Path) -> list[Result]:
+    """Return the lines of a file of results, of murmurs or of google/rappor."""
+    found = rows(path)
+    _, header = next(found, (1, []))
+    fields = list(Result._fields)
+    named = [name.rpartition("_")[0] if name[:5] == "prop_" else name for name in header[5:]]
+    if header[:5] != fields[:5] or named != fields[5:]:
+        wanted = ",".join([*fields[:5], "prop_low_95", "prop_high_95"])
+        refuse(path, 1, f"the header must be {wanted}, not {shown(','.join(header))}")
+    out = []
+    for line, cells in found:
+        if len(cells) != len(fields):
+            refuse(path, line, f"there are {len(cells)} values under {len(fields)} columns")
+        numbers = [real_cell(path, line, n, x) for n, x in zip(fields[1:], cells[1:], strict=True)]
+        out.append(Result(cells[0], *numbers))
+    return out

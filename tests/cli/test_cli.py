@@ -1,0 +1,351 @@
+"""The command line: every example of the help runs; an error is one sentence, nothing written."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import murmurs as mm
+from murmurs import Survey
+from murmurs.cli import Commands, main
+from murmurs.files.counts import read_counts, write_counts
+from murmurs.files.reports import read_reports, write_reports
+
+TOML = """
+name = "coffee"
+[[questions]]
+name = "drink"
+text = "What do you drink?"
+labels = ["espresso", "filter", "tea", "nothing"]
+mechanism = {name = "KRR", epsilon = 1.0}
+"""
+SECOND = """
+[[questions]]
+name = "sugar"
+labels = ["no", "yes"]
+mechanism = {name = "OUE", epsilon = 1.0}
+"""
+SURVEY = Survey.from_toml(TOML)
+BOTH = Survey.from_toml(TOML + SECOND)
+ANSWERS = ["tea", "espresso", "tea", "nothing", "filter"] * 40
+PEOPLE = "espresso,1000\nfilter,500\ntea,2500\nnothing,7\n"
+every = pytest.mark.parametrize("name", Commands.NAMES)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one file of each kind, to work in."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "coffee.toml").write_text(TOML)
+    (tmp_path / "coffee.json").write_text(SURVEY.to_json())
+    (tmp_path / "both.toml").write_text(TOML + SECOND)
+    (tmp_path / "answers.txt").write_text("\n".join(ANSWERS) + "\n")
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    rng = np.random.default_rng(1)
+    for survey, question, name in (
+        (SURVEY, SURVEY.questions[0], "reports.bin"),
+        (BOTH, BOTH.questions[0], "drink.bin"),
+        (BOTH, BOTH.questions[1], "sugar.bin"),
+    ):
+        reports = question.mechanism.encode_many(rng.integers(0, 2, 300), rng)
+        write_reports(tmp_path / name, survey, question, [reports])
+    question = SURVEY.questions[0]
+    for name in ("counts.json", "monday.json", "tuesday.json"):
+        counts = question.closed.simulate([10, 20, 30, 40], rng)
+        write_counts(tmp_path / name, SURVEY, question, counts)
+    return tmp_path
+
+
+def run(line: str, text: str | None = None) -> Result:
+    """Run a command as it would be typed, ``murmurs`` in front left out."""
+    return CliRunner().invoke(main, shlex.split(line), input=text)
+
+
+def good(line: str, text: str | None = None) -> str:
+    result = run(line, text)
+    assert result.exception is None, result.output
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def example_of(name: str) -> str:
+    """The example in the help of a command, without ``murmurs``."""
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.help is not None
+    examples = [part for part in command.help.splitlines() if part.strip().startswith("murmurs ")]
+    assert len(examples) == 1
+    return examples[0].strip().removeprefix("murmurs ")
+
+
+# What runs
+
+
+@every
+def test_the_example_of_the_help_runs(name: str, desk: Path) -> None:
+    example = example_of(name)
+    assert example.startswith(name)
+    assert good(example).strip()
+
+
+@every
+def test_every_command_prints_json_for_programs(name: str, desk: Path) -> None:
+    document = json.loads(good(f"{example_of(name)} --json"))
+    assert document
+
+
+@every
+def test_the_help_shows_the_example_on_a_line_of_its_own(name: str) -> None:
+    lines = [line.strip() for line in good(f"{name} --help").splitlines()]
+    assert f"murmurs {example_of(name)}" in lines
+    assert not any("\\b" in line for line in lines)
+
+
+def test_the_help_lists_the_commands_in_the_order_of_the_path_of_the_data() -> None:
+    lines = good("-h").partition("Commands:")[2].splitlines()
+    assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == Commands.NAMES
+
+
+def test_from_a_survey_to_an_estimate(desk: Path) -> None:
+    published = json.loads(good("publish coffee.toml -o new.json --json"))
+    assert published == {"survey": "coffee", "fingerprint": SURVEY.fingerprint}
+    assert Survey.from_json((desk / "new.json").read_text()) == SURVEY
+    encoded = json.loads(good("encode new.json answers.txt -o new.bin --json"))
+    assert encoded == {"question": "drink", "reports": 200, "bytes": 1}
+    counted = json.loads(good("count new.json new.bin new.bin -o new-counts.json --json"))
+    assert counted == {"question": "drink", "n": 400}
+    estimate = json.loads(good("estimate new-counts.json --json"))
+    assert estimate["labels"] == list(SURVEY.questions[0].labels)
+    by_library = mm.estimate(read_counts(desk / "new-counts.json")[1])
+    assert (estimate["n"], estimate["method"]) == (400, by_library.method)
+    assert estimate["shares"] == pytest.approx(by_library.shares.tolist())
+
+
+def test_a_survey_as_people_write_it_is_read_by_every_command(desk: Path) -> None:
+    good("encode coffee.toml answers.txt -o new.bin")
+    assert len(next(read_reports(desk / "new.bin", SURVEY)[1])) == 200
+    good("count coffee.toml new.bin -o new.json")
+    good("simulate coffee.toml people.csv -o simulated.json")
+
+
+def test_answers_may_come_through_a_pipe(desk: Path) -> None:
+    text = good("encode coffee.json - -o new.bin", "tea\nfilter\r\ntea")
+    assert "3 reports of 1 bytes to 'drink' written to new.bin" in text
+    assert len(next(read_reports(desk / "new.bin", SURVEY)[1])) == 3
+    good("encode coffee.json - -o none.bin", "")
+    assert list(read_reports(desk / "none.bin", SURVEY)[1]) == []
+
+
+def test_people_may_come_through_a_pipe(desk: Path) -> None:
+    text = good("simulate coffee.json - -o new.json", "tea,5\ntea,6\nfilter, 7\n")
+    assert "counts of 18 people's reports to 'drink' drawn in new.json" in text
+    assert read_counts(desk / "new.json")[1].n == 18
+
+
+def test_a_seed_makes_encoding_and_simulating_reproducible(desk: Path) -> None:
+    for command in ("encode coffee.json answers.txt", "simulate coffee.json people.csv"):
+        for seed, name in ((1, "a"), (1, "b"), (2, "c")):
+            good(f"{command} --seed {seed} -o {name}")
+        good(f"{command} -o d")
+        one, same, other, system = ((desk / name).read_bytes() for name in "abcd")
+        assert one == same
+        assert len({one, other, system}) == 3
+
+
+def test_one_of_several_questions_is_chosen(desk: Path) -> None:
+    good("encode both.toml - --question sugar -o new.bin", "yes\nno\n")
+    assert read_reports(desk / "new.bin", BOTH)[0].name == "sugar"
+    good("simulate both.toml - --question sugar -o new.json", "yes,5\n")
+    assert read_counts(desk / "new.json")[0].name == "sugar"
+
+
+def test_an_estimator_is_chosen_by_name(desk: Path) -> None:
+    document = json.loads(good("estimate counts.json --method unbiased --json"))
+    assert document["method"] == "unbiased"
+    assert "asked for by name" in document["why"]
+
+
+def test_the_mechanisms_are_listed_from_the_best_to_the_worst() -> None:
+    rows = json.loads(good("mechanisms --answers 64 --epsilon 2 --respondents 5000 --json"))
+    errors = [row["error"] for row in rows]
+    assert errors == sorted(errors)
+    assert rows[0]["mechanism"] == "Subset"
+    assert all(row["epsilon_realised"] <= 2 for row in rows)
+    more = json.loads(good("mechanisms --answers 64 --epsilon 2 --respondents 500000 --json"))
+    assert more[0]["error"] == pytest.approx(errors[0] / 10)
+
+
+def test_the_demo_runs_without_a_terminal() -> None:
+    text = good("demo --people 500")
+    assert "Together, 500 reports say:" in text
+    assert "Estimator: " in text
+
+
+def test_the_demo_tells_the_truth_beside_the_estimate() -> None:
+    document = json.loads(good("demo --people 100 --json"))
+    assert document["n"] == 100
+    assert sum(document["truth"]) == pytest.approx(1)
+    assert len(document["labels"]) == len(document["truth"]) == len(document["shares"]) == 8
+
+
+def test_the_tables_for_people_show_labels_and_intervals(desk: Path) -> None:
+    text = good("estimate counts.json")
+    assert text.startswith("What do you drink?: 100 reports\n")
+    assert all(label in text for label in SURVEY.questions[0].labels)
+    assert "95 % interval" in text
+    assert SURVEY.short_fingerprint in good("publish coffee.toml -o new.json")
+
+
+# What does not
+
+
+def refused(line: str, desk: Path, text: str | None = None) -> str:
+    """Run a line that must end with status 2 and one sentence, and write nothing; return that."""
+    before = {path.name: path.read_bytes() for path in desk.iterdir()}
+    result = run(line, text)
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert result.stdout == ""
+    errors = [part for part in result.stderr.splitlines() if part.startswith("Error: ")]
+    assert len(errors) == 1
+    assert result.stderr.splitlines()[-1] == errors[0]
+    assert "Traceback" not in result.stderr
+    assert {path.name: path.read_bytes() for path in desk.iterdir()} == before
+    return errors[0].removeprefix("Error: ")
+
+
+BAD_LINES: list[tuple[str, str | None, str]] = [
+    ("publish nowhere.toml -o x", None, "File 'nowhere.toml' does not exist."),
+    ("publish answers.txt -o x", None, "answers.txt: this is not JSON: "),
+    ("publish people.csv -o x", None, "people.csv: this is not JSON: "),
+    ("publish counts.json -o x", None, "counts.json: this is not a survey: "),
+    ("publish coffee.toml", None, "Missing option '-o' / '--output'."),
+    ("publish coffee.toml -o .", None, "File '.' is a directory."),
+    ("publish coffee.toml -o no/where", None, "No such file or directory"),
+    ("encode coffee.json answers.txt -o no/where", None, "No such file or directory"),
+    ("encode coffee.json - -o x", "tea\nmate\n", "line 2: this is not an answer to 'drink'; "),
+    ("encode coffee.json - -o x", "tea\n\n", "line 2: this is not an answer to 'drink'; "),
+    ("encode coffee.json - -o x --question milk", "", "survey 'coffee' has no question 'milk'; "),
+    (
+        "encode both.toml answers.txt -o x",
+        None,
+        "has several questions: add --question, one of dr",
+    ),
+    ("encode coffee.json answers.txt -o x --seed -1", None, "-1 is not in the range x>=0."),
+    ("encode reports.bin answers.txt -o x", None, "reports.bin: this is not JSON: "),
+    ("count coffee.json -o x", None, "Missing argument 'REPORTS...'."),
+    ("count coffee.json answers.txt -o x", None, "answers.txt is not a file of reports: "),
+    ("count coffee.json drink.bin -o x", None, "drink.bin holds reports for survey "),
+    ("count both.toml drink.bin sugar.bin -o x", None, "sugar.bin answers 'sugar' and drink.bin "),
+    ("simulate coffee.json - -o x", "tea\n", "line 1: 'tea' is not label,number"),
+    ("simulate coffee.json - -o x", "tea,1\ntea,-1\n", "line 2: 'tea,-1' is not label,number"),
+    ("simulate coffee.json - -o x", "tea,1.5\n", "line 1: 'tea,1.5' is not label,number"),
+    ("simulate coffee.json - -o x", "mate,1\n", "line 1: 'mate' is not an answer to 'drink'"),
+    ("simulate coffee.json - -o x", f"tea,{10**30}\n", "more than 2**62 people"),
+    ("simulate coffee.json - -o x", f"tea,{2**62 + 1}\n", "more than 2**62 people"),
+    ("simulate coffee.json - -o x", f'"{"x" * 200_000}",1\n', "line 1: "),
+    ("estimate coffee.json", None, "coffee.json is not a file of counts"),
+    ("estimate answers.txt", None, "answers.txt is not a file of counts: this is not JSON: "),
+    ("estimate counts.json --method best", None, "'best' is not"),
+    ("mechanisms --answers 1", None, "k must be from 2 to 1000000, not 1"),
+    ("mechanisms --epsilon 0", None, "epsilon must be from 1e-06 to 700, not 0"),
+    ("mechanisms --respondents 0", None, "0 is not in the range 1<=x<="),
+    ("demo --people 99", None, "99 is not in the range 100<=x<=10000000."),
+    ("poll", None, "No such command 'poll'."),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "sentence"), BAD_LINES, ids=[f"{i}: {x[0]}" for i, x in enumerate(BAD_LINES)]
+)
+def test_wrong_input_ends_with_one_sentence_and_nothing_written(
+    line: str, text: str | None, sentence: str, desk: Path
+) -> None:
+    assert sentence in refused(line, desk, text)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # the status must tell
+@pytest.mark.parametrize("last", ["", "tea,5\n", "filter,5\n"])
+@pytest.mark.parametrize("times", [2, 4])
+def test_people_too_many_to_add_up_are_refused_as_too_many(
+    times: int, last: str, desk: Path
+) -> None:
+    """Sums of 64 bits would wrap round: twice 2**62 below zero, four times to nobody at all."""
+    sentence = refused("simulate coffee.json - -o x", desk, f"tea,{2**62}\n" * times + last)
+    assert "more than 2**62 people" in sentence
+
+
+def test_a_bad_line_after_many_good_ones_leaves_the_old_file(desk: Path) -> None:
+    (desk / "old.bin").write_bytes(b"before")
+    text = "tea\n" * 70_000 + "mate\n"
+    assert refused("encode coffee.json - -o old.bin", desk, text).startswith(
+        "standard input, line 70001: this is not an answer to 'drink'"
+    )
+
+
+def test_reports_cut_short_are_not_counted(desk: Path) -> None:
+    data = (desk / "sugar.bin").read_bytes()
+    (desk / "sugar.bin").write_bytes(data[:-1])
+    sentence = refused("count both.toml sugar.bin -o x", desk)
+    assert sentence == (
+        "sugar.bin is incomplete: copy or encode it again, or count its first 300 reports with "
+        "`murmurs count --salvage`"
+    )
+
+
+def test_counts_without_reports_cannot_be_estimated(desk: Path) -> None:
+    question = SURVEY.questions[0]
+    write_counts(desk / "none.json", SURVEY, question, question.mechanism.count([]))
+    assert refused("estimate none.json", desk) == "there are no reports to estimate from"
+
+
+def test_a_published_survey_of_another_version_is_told_apart(desk: Path) -> None:
+    def later(document: dict[str, Any]) -> str:
+        return json.dumps({**document, "version": 2})
+
+    (desk / "later.json").write_text(later(SURVEY.to_document()))
+    sentence = refused("count later.json reports.bin -o x", desk)
+    assert f"reports.bin holds reports for survey {SURVEY.fingerprint!r}" in sentence
+    assert "version 2" in sentence
+
+
+LONGITUDINAL = """
+name = "weekly"
+[[questions]]
+name = "kept"
+labels = ["a", "b"]
+mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
+[[questions]]
+name = "fresh"
+labels = ["a", "b"]
+mechanism = {name = "BasicRappor", f = 0.0, p = 0.25, q = 0.75}
+[[questions]]
+name = "once"
+labels = ["a", "b"]
+mechanism = {name = "KRR", epsilon = 1.0}
+"""
+
+
+def test_publish_shows_the_epsilon_of_all_reports(desk: Path) -> None:
+    (desk / "weekly.toml").write_text(LONGITUDINAL)
+    table = good("publish weekly.toml -o weekly.json").splitlines()[2:]
+    column = table[0].split().index("permanent")
+    assert [row.split()[column] for row in table[2:]] == ["2", "inf", "–"]
+
+
+def test_encode_says_that_permanent_responses_are_not_kept(desk: Path) -> None:
+    (desk / "weekly.toml").write_text(LONGITUDINAL)
+    (desk / "letters.txt").write_text("a\nb\n")
+    result = run("encode weekly.toml letters.txt --question kept -o kept.bin")
+    assert "murmurs.Device: see docs/longitudinal.md" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "murmurs.Device" not in result.stdout
+    for name in ("fresh", "once"):  # which have no permanent response
+        assert not run(f"encode weekly.toml letters.txt --question {name} -o {name}.bin").stderr

@@ -1,0 +1,332 @@
+"""Names and order of answers do not matter: estimators are equivariant under permutations.
+
+The shares of permuted answers are the permuted shares, for every estimator and every kind of
+channel. A channel whose answers are alike is permuted by permuting its cells. Of another one the
+answers are given other numbers over the same cells: a hash table gets its columns in another order,
+and any other channel is wrapped so that each of its methods permutes what goes in and what comes
+out. Wherever an estimator looks at an answer's number, its shares differ.
+
+Sums are made in another order then, so that floats differ in their last digits: by some 1e-15 of
+the numbers involved, through equations whose condition is at most some hundreds. 1e-9 leaves room
+for that, and is far below what an order would do: taking the first candidate's noise for all of
+them moved shares by 1e-3. Only the extrapolated steps of `em` amplify rounding without end: they
+are looked at early, and at the end to a hundredth of a standard error, which is what their
+tolerance is worth.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import murmurs as mm
+from murmurs.channel import Channel
+from murmurs.channels.hashed import Sketch
+from murmurs.channels.symmetric import Symmetric
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators import BY_NAME, NoiseDominates
+from murmurs.estimators.selection import _strongest
+from murmurs.mechanism import Mechanism
+from murmurs.numerics.arrays import Floats, Integers
+from tests.estimators.test_every_estimator import refuses
+
+AnyMechanism = Mechanism[Any]
+STRINGS = [f"string {i}" for i in range(80)]
+SAME = 1e-9
+
+
+def permuted(channel: Channel, order: Integers) -> Channel:
+    """Return the channel whose answer j is answer order[j] of this one, over the same cells."""
+    if isinstance(channel, Sketch):  # the unlisted answer, if there is one, stays the last
+        return dataclasses.replace(channel, layout=channel.layout.select(order))
+    back, kind = np.argsort(order), type(channel)
+
+    class Permuted(kind):  # type: ignore[misc, valid-type]
+        def law_of(self, answer: int) -> Any:
+            return channel.law_of(order[answer])
+
+        def gain(self, shares: Floats) -> Floats:
+            return channel.gain(shares[back])
+
+        def adjoint(self, weights: Floats) -> Floats:
+            return channel.adjoint(weights)[order]
+
+        def invert(self, cells: Any, n: int) -> Floats:
+            return channel.invert(cells, n)[order]
+
+        def noise(self, shares: Floats, n: float) -> Any:
+            return tuple(part[order] for part in channel.noise(shares[back], n))
+
+        def support(self, cells: Integers) -> Any:
+            found = channel.support(cells)
+            return None if found is None else (found[0][order], *found[1:])
+
+        # What Hadamard response has beside.
+
+        @property
+        def block_of(self) -> Integers:
+            return np.asarray(channel.block_of[order])  # type: ignore[attr-defined]
+
+        def to_rows(self, shares: Any) -> Floats:
+            return channel.to_rows(shares[back])  # type: ignore[attr-defined, no-any-return]
+
+        def from_rows(self, lines: Floats) -> Floats:
+            return np.asarray(channel.from_rows(lines)[order])  # type: ignore[attr-defined]
+
+    out: Channel = object.__new__(Permuted)
+    out.__dict__.update(channel.__dict__)
+    return out
+
+
+@dataclass(frozen=True)
+class Reordered:
+    """A mechanism with its answers in another order, as far as counts need one."""
+
+    mechanism: AnyMechanism
+    channel: Channel
+    labels: tuple[str, ...]
+
+    @property
+    def is_longitudinal(self) -> bool:
+        return self.mechanism.is_longitudinal
+
+    def repeated(self, times: int) -> Channel:
+        assert times == 1
+        return self.channel
+
+    def over(self, candidates: Sequence[str], *, complete: bool = False) -> Reordered:
+        raise AssertionError("answers are listed")
+
+    def to_document(self) -> dict[str, Any]:
+        return self.mechanism.to_document()
+
+
+def reordered(counts: Counts, order: Integers) -> Counts:
+    """Return the counts of the answers in another order."""
+    channel = counts.mechanism.channel
+    if isinstance(channel, Symmetric):
+        return Counts(counts.mechanism, counts.n, counts.cells[order])
+    mechanism = cast(AnyMechanism, counts.mechanism)
+    labels = getattr(mechanism, "labels", ())
+    turned = tuple(labels[j] for j in order) + tuple(labels[len(order) :]) if labels else ()
+    return Counts(Reordered(mechanism, permuted(channel, order), turned), counts.n, counts.cells)
+
+
+def listed(mechanism: AnyMechanism) -> int:
+    """How many answers can change places."""
+    channel = mechanism.channel
+    return channel.layout.k if isinstance(channel, Sketch) else channel.k
+
+
+def open_ones(strings: list[str], cohorts: int, complete: bool = False) -> list[AnyMechanism]:
+    return [
+        mechanism.over(strings, complete=complete)
+        for mechanism in (
+            mm.ORR(epsilon=2.0, width=5, cohorts=cohorts, salt=3),
+            mm.ORappor(epsilon=2.0, width=6, cohorts=cohorts, salt=3),
+            mm.ORappor(epsilon=6.0, width=16, cohorts=cohorts, hashes=2, salt=3),
+            mm.Rappor(width=16, hashes=2, cohorts=cohorts, f=0.25, p=0.25, q=0.75, salt=3),
+        )
+    ]
+
+
+ALIKE: AnyMechanism = mm.ORR(epsilon=3.0, width=2, cohorts=3).over(STRINGS[:20])
+"""Twenty strings in three cohorts of two places: at most eight of them can be told apart."""
+
+KINDS: list[AnyMechanism] = [
+    mm.KRR(k=2, epsilon=1.0),
+    mm.KRR(k=12, epsilon=1.0),
+    mm.SUE(k=12, epsilon=1.0),
+    mm.OUE(k=12, epsilon=1.0),
+    mm.BasicRappor(k=12, f=0.5, p=0.25, q=0.75),
+    mm.Subset(k=12, epsilon=1.0),
+    mm.LocalHashing(k=12, epsilon=1.0),
+    mm.LOSUE(k=12, epsilon=1.0, epsilon_permanent=2.0),
+    mm.LOLOHA(k=12, epsilon=1.0, epsilon_permanent=2.0),
+    mm.Hadamard(k=13, epsilon=1.0, blocks=1),
+    mm.Hadamard(k=13, epsilon=3.0, blocks=4),
+    mm.ProjectiveGeometry(k=10, epsilon=1.0, q=3, t=3),
+    mm.CountMeanSketch(k=12, epsilon=1.0, rows=8, width=8),
+    mm.HadamardSketch(k=12, epsilon=1.0, rows=8, width=8),
+    mm.PermutedRR(k=12, epsilon=1.0, width=4, cohorts=12),
+    mm.PermutedRappor(k=12, epsilon=1.0, width=4, cohorts=12),
+    *open_ones(STRINGS[:12], cohorts=12),
+    *open_ones(STRINGS[:12], cohorts=12, complete=True),
+    *open_ones(STRINGS, cohorts=4),
+    *open_ones(STRINGS, cohorts=4, complete=True),
+    mm.PermutedRR(k=100, epsilon=2.0, width=4, cohorts=5),
+    ALIKE,
+]
+"""Answers that are alike, that are not, and that cannot be solved for together."""
+
+
+@cache
+def collections(mechanism: AnyMechanism) -> tuple[Counts, ...]:
+    """Counts of a skewed law: of many people, and of so few that noise dominates and cells tie."""
+    rng = np.random.default_rng(29)
+    law = 0.7 ** np.arange(mechanism.k)
+    law[-1] += 0.05
+    return tuple(mechanism.simulate(rng.multinomial(n, law / law.sum()), rng) for n in (7, 3000))
+
+
+def run(name: str, counts: Counts, **options: Any) -> Estimate:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseDominates)
+        estimator: Any = BY_NAME.get(name, mm.estimate)
+        return cast(Estimate, estimator(counts, **options))
+
+
+def assert_permuted(
+    name: str, counts: Counts, order: Integers, within: float = SAME, **options: Any
+) -> None:
+    first, second = run(name, counts, **options), run(name, reordered(counts, order), **options)
+    every = np.append(order, np.arange(len(order), len(first.shares)))  # "(other)" stays the last
+
+    def assert_same(of_second: Floats | None, of_first: Floats | None) -> None:
+        assert (of_first is None) == (of_second is None)
+        if of_first is not None and of_second is not None:
+            np.testing.assert_allclose(
+                of_second, of_first[every], rtol=within, atol=within, err_msg=f"{counts}"
+            )
+
+    assert_same(second.shares, first.shares)
+    assert_same(second.unbiased, first.unbiased)
+    assert_same(second.posterior_deviations, first.posterior_deviations)
+    assert_same(second.standard_errors(), first.standard_errors())
+    assert_same(second.interval(0.9), first.interval(0.9))
+    assert (second.method, second.why) == (first.method, first.why)
+    assert len(second.notes) == len(first.notes)
+
+
+def usable_kinds(name: str) -> list[AnyMechanism]:
+    return [m for m in KINDS if name not in BY_NAME or not refuses(name, m)]
+
+
+CLIMBS = ("em", "likelihood")
+
+
+@pytest.mark.parametrize("name", [*(x for x in BY_NAME if x not in CLIMBS), "estimate"])
+def test_permuted_answers_have_permuted_shares(name: str) -> None:
+    rng = np.random.default_rng(31)
+    for mechanism in usable_kinds(name):
+        for counts in collections(mechanism):
+            assert_permuted(name, counts, rng.permutation(listed(mechanism)))
+
+
+@pytest.mark.parametrize("name", CLIMBS)
+def test_so_they_do_after_a_few_steps_and_at_the_top(name: str) -> None:
+    rng = np.random.default_rng(31)
+    for mechanism in usable_kinds(name):
+        for counts in collections(mechanism):
+            order = rng.permutation(listed(mechanism))
+            assert_permuted(name, counts, order, tolerance=0.02 * counts.n)
+            k = mechanism.k
+            spread = counts.channel.variance_sampled(np.full(k, 1 / k), counts.n)
+            assert_permuted(name, counts, order, within=0.01 * float(np.sqrt(spread.max())))
+
+
+@pytest.mark.parametrize("name", ["estimate", "shrinkage", "selection", "norm_cut"])
+@pytest.mark.parametrize("complete", [False, True])
+def test_the_order_of_a_list_of_candidates_does_not_matter(name: str, complete: bool) -> None:
+    """The same counts over a list and over its reverse."""
+    for view in (*open_ones(STRINGS[:12], cohorts=12), *open_ones(STRINGS, cohorts=4)):
+        listed_first = cast(Any, view).mechanism.over(cast(Any, view).candidates, complete=complete)
+        if name in BY_NAME and refuses(name, listed_first):
+            continue
+        people = np.zeros(listed_first.k, np.int64)
+        people[:3] = 2000, 1000, 500
+        counts = listed_first.simulate(people, np.random.default_rng(3))
+        backwards = listed_first.mechanism.over(listed_first.candidates[::-1], complete=complete)
+        first, second = run(name, counts), run(name, Counts(backwards, counts.n, counts.cells))
+        shares = dict(zip(second.labels, second.shares.tolist(), strict=True))
+        for label, share in zip(first.labels, first.shares.tolist(), strict=True):
+            assert shares[label] == pytest.approx(share, rel=SAME, abs=SAME), (view, label)
+
+
+# Ties
+
+
+def test_answers_that_tie_at_the_end_of_norm_cut_are_lowered_alike() -> None:
+    """Three answers whose unbiased shares are equal, and which exceed one together."""
+    subset = mm.Subset(k=6, epsilon=1.0, w=3)
+    counts = Counts(subset, 1000, np.array([620, 620, 620, 380, 380, 380]))
+    shares = run("norm_cut", counts).shares
+    np.testing.assert_allclose(shares, [1 / 3, 1 / 3, 1 / 3, 0, 0, 0], rtol=1e-12)
+    # Only those that tie are: of these the first stays as it is.
+    counts = Counts(subset, 1000, np.array([640, 610, 610, 380, 380, 380]))
+    shares, unbiased = run("norm_cut", counts).shares, run("unbiased", counts).shares
+    assert shares[0] == unbiased[0]
+    assert 0 < shares[1] == shares[2] < unbiased[2]
+    assert shares.sum() == pytest.approx(1)
+
+
+def test_strings_that_nothing_tells_apart_share_what_they_hold() -> None:
+    """The group of the string that everybody holds gets everything, in equal parts.
+
+    Each of it may hold nothing or all, so that intervals reach from one to the other, and no single
+    one is found, though the group is there beyond doubt.
+    """
+    assert isinstance(ALIKE.channel, Sketch)
+    own = next(group for group in ALIKE.channel.layout.alike() if 3 in group)
+    others = np.setdiff1d(np.arange(20), own)
+    people = np.zeros(21, np.int64)
+    people[3] = 10**6
+    found = run("selection", ALIKE.simulate(people, np.random.default_rng(5)))
+    np.testing.assert_allclose(found.shares[own], 1 / len(own), rtol=0.01)
+    np.testing.assert_array_equal(found.shares[own], found.shares[own[0]])
+    assert found.shares[others].max() < 0.01
+    np.testing.assert_allclose(found.unbiased[own], 1 / len(own), rtol=0.01)
+    both = found.interval(0.95)
+    np.testing.assert_array_equal(both[own, 0], 0)
+    assert (both[own, 1] > 0.99).all()
+    assert not found.detected().present[own].any()
+    assert any("an equal part of what they hold together" in note for note in found.notes)
+
+
+def test_candidates_that_are_equally_strong_come_in_together_or_not_at_all() -> None:
+    scores = np.array([5.0, 4.0, 4.0 * (1 + 1e-13), 4.0, 3.0])
+    every = np.ones(5, np.bool_)
+    for wanted, room, kept in (
+        (0, 0, []),
+        (1, 5, [0]),
+        (2, 5, [0, 1, 2, 3]),  # there is room for all that tie
+        (2, 3, [0]),  # there is none
+        (4, 4, [0, 1, 2, 3]),
+        (5, 5, [0, 1, 2, 3, 4]),
+    ):
+        assert np.flatnonzero(_strongest(every, scores, wanted, room)).tolist() == kept
+
+
+# Reports
+
+
+@pytest.mark.parametrize("kind", [mm.SUE, mm.OUE, mm.Subset, mm.LocalHashing])
+def test_the_likelihood_of_reports_does_not_know_the_order_of_answers(kind: Any) -> None:
+    mechanism = kind(k=9, epsilon=2.0)
+    rng = np.random.default_rng(7)
+    reports = mechanism.encode_many(rng.choice(9, 3000, p=np.arange(9, 0, -1) / 45), rng)
+    order = rng.permutation(9)
+
+    class Turned:
+        k, ratio = mechanism.k, mechanism.ratio
+
+        def supports(self, reports: Any) -> Any:
+            bits = np.unpackbits(mechanism.supports(reports), axis=1, bitorder="little")
+            bits[:, :9] = bits[:, :9][:, order]
+            return np.packbits(bits, axis=1, bitorder="little")
+
+        def count(self, reports: Any) -> Counts:
+            return reordered(mechanism.count(reports), order)
+
+    # Early, before steps amplify rounding.
+    first = mm.estimators.report_likelihood(mechanism, reports, most=6)
+    second = mm.estimators.report_likelihood(Turned(), reports, most=6)
+    np.testing.assert_allclose(second.shares, first.shares[order], rtol=SAME, atol=SAME)
