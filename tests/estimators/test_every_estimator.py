@@ -553,7 +553,7 @@ class Setting(NamedTuple):
     law: str
 
 
-class CohortBits(NamedTuple):
+class Row(NamedTuple):
     """How one repetition covered, averaged over the answers; last how wrong intervals would."""
 
     name: str
@@ -575,7 +575,7 @@ def mean_of(flags: Any) -> float:
     return float(np.mean(flags)) if np.size(flags) else math.nan
 
 
-def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) -> list[CohortBits]:
+def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) -> list[Row]:
     out = []
     channel, n = estimate.counts.channel, estimate.n
     for target, other in (TARGETS, TARGETS[::-1]):
@@ -594,15 +594,15 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
                 mean_of(between(estimate.interval(0.95, other), truth)),
             )
         right = (mean_of(covered), mean_of(covered[small]), bool(together.all()))
-        out.append(CohortBits(estimate.method, target, setting, *right, *wrong))
+        out.append(Row(estimate.method, target, setting, *right, *wrong))
     return out
 
 
 @cache
-def study() -> tuple[CohortBits, ...]:
+def study() -> tuple[Row, ...]:
     """Simulate the whole grid once; most estimators join in every third repetition only."""
     rng = np.random.default_rng(20_260)
-    rows: list[CohortBits] = []
+    rows: list[Row] = []
     grid = itertools.product(KINDS, ALPHABETS, EPSILONS, PEOPLE, POPULATIONS)
     for kind, k, epsilon, n, law in grid:
         mechanism = kind(k=k, epsilon=epsilon)
@@ -620,11 +620,11 @@ def study() -> tuple[CohortBits, ...]:
     return tuple(rows)
 
 
-def chosen_rows(name: str, target: str) -> list[CohortBits]:
+def chosen_rows(name: str, target: str) -> list[Row]:
     return [row for row in study() if row.name == name and row.target == target]
 
 
-def margins(rows: list[CohortBits]) -> dict[str, list[CohortBits]]:
+def margins(rows: list[Row]) -> dict[str, list[Row]]:
     """The whole grid, and its part at each value of each factor."""
     out = {"all": rows}
     for row in rows:

@@ -254,8 +254,8 @@ compared = pytest.mark.parametrize("mechanism", COMPARED, ids=repr)
 @by_target
 @compared
 def test_unchanged_shares_have_uniform_p_values(mechanism: AnyMechanism, target: Target) -> None:
-    """Of one share in each of 400 repetitions. Standard errors of two thirds are rejected."""
-    several = unchanged(mechanism, target, 400, seed=5)
+    """Of one share in each of 250 repetitions. Standard errors of two thirds are rejected."""
+    several = unchanged(mechanism, target, 250, seed=5)
     assert uniform([float(d.p_values[1]) for d in several]) > FALSE_ALARM
     wrong = [math.erfc(1.5 * abs(d.shares[1]) / d.standard_errors[1] / 2**0.5) for d in several]
     assert uniform(wrong) < FALSE_ALARM
@@ -264,11 +264,11 @@ def test_unchanged_shares_have_uniform_p_values(mechanism: AnyMechanism, target:
 @by_target
 @compared
 def test_the_overall_test_has_its_size(mechanism: AnyMechanism, target: Target) -> None:
-    """Uniform p-values in 400 repetitions, so 5 % below 0.05.
+    """Uniform p-values in 250 repetitions, so 5 % below 0.05.
 
     Rejected: the noise of one of the two surveys only, which doubles the statistic.
     """
-    p_values = [d.p_value for d in unchanged(mechanism, target, 400, seed=6)]
+    p_values = [d.p_value for d in unchanged(mechanism, target, 250, seed=6)]
     assert uniform(p_values) > FALSE_ALARM
     statistics = scipy.stats.chi2.isf(p_values, mechanism.k)
     assert uniform(scipy.stats.chi2.sf(2 * statistics, mechanism.k).tolist()) < FALSE_ALARM

@@ -243,7 +243,7 @@ def test_simulate_has_the_exact_joint_law_of_counts(mechanism: AnyMechanism) -> 
     people = [0, 1, 1]
     histogram = np.bincount(people, minlength=mechanism.k)
     rng = np.random.default_rng(23)
-    drawn = (mechanism.simulate(histogram, rng).cells.ravel() for _ in range(2500))
+    drawn = (mechanism._simulate(histogram, rng).ravel() for _ in range(2500))
     draws = [tuple(cells[:FEW_CELLS].tolist()) for cells in drawn]
     law = law_of_counts(mechanism, people)
     assert p_value(draws, law) > FALSE_ALARM
