@@ -1,9 +1,10 @@
-"""What an attacker learns who collects a thousand reports of each person.
+"""What an attacker learns from a thousand reports of each person.
 
 ``python -m benchmarks.averaging`` writes docs/results/averaging.json, .md and .png: how often the
 most likely guess is right after t reports, for devices that keep their permanent response and for
-devices that draw it anew; for people whose value stays, who go to and fro between two values, or
-who return to a value; and for surveys that are published again. Beside stands what is allowed.
+devices that draw a new one for every report; for people whose value stays the same, alternates
+between two values, or returns to an earlier one; and for surveys that are published again. The
+results also show what the promises allow.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ SETTINGS = ((1.0, 2.0), (2.0, 4.0))
 TIMES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 ATTACKS = {
     "value": "Which value? The value stays the same",
-    "change": "Did it change? Half of the values go to and fro",
+    "change": "Did it change? Half of the values alternate",
     "values": "Which two values? They take turns",
 }
 COURSES = ((0, 1, 0, 2), (0, 1, 2, 0))
-"""A, B, A, C and A, B, C, A: they change at the same reports, and have the same values."""
+"""A, B, A, C and A, B, C, A: they change at the same reports and have the same values."""
 
 COURSE_SETTING, COURSE_K = (0.1, 0.2), 64
 COURSE_TIMES = (1, 2, 5, 10, 20, 40, 100)
@@ -48,7 +49,7 @@ REPUBLISHED = mm.BasicRappor(16, f=0.9, p=0.25, q=0.75)
 
 
 def mechanisms(epsilon: float, epsilon_permanent: float, k: int = K) -> list[Kind]:
-    """Return the three, with the same two promises."""
+    """Return the three mechanisms, with the same two promises."""
     f = 2 / (1 + math.exp(epsilon_permanent / 2))
     p = (1 / (1 + math.exp(epsilon / 2)) - f / 2) / (1 - f)
     rappor = mm.BasicRappor(k, f=f, p=p, q=1 - p)
@@ -60,7 +61,7 @@ def mechanisms(epsilon: float, epsilon_permanent: float, k: int = K) -> list[Kin
 
 
 def bound(epsilon: float, cases: int) -> float:
-    """Return how often a guess among equally likely cases can be right, at most."""
+    """Return the largest probability of a right guess among equally likely cases."""
     return 1 / (1 + (cases - 1) * math.exp(-epsilon))
 
 
@@ -82,7 +83,7 @@ class Rows:
         return bits
 
     def chances(self) -> tuple[float, float, float, float]:
-        """Return those of a permanent bit, own and other, and of a bit made from one and zero."""
+        """Return the probabilities of permanent bits, own and other, and of bits from 1 and 0."""
         m = self.mechanism
         if isinstance(m, mm.LOSUE):
             return 0.5, m.permanent_flip / SCALE, 1 - m.flip / SCALE, m.flip / SCALE
@@ -126,7 +127,7 @@ class Functions:
         return np.where(honest, self.own[np.arange(n), values], rng.integers(0, m.g, n))
 
     def law(self, truth: int) -> Floats:
-        """Return the chances of one round."""
+        """Return the probabilities of one round."""
         t, g = truth / SCALE, self.mechanism.g
         return np.full((g, g), (1 - t) / g) + t * np.eye(g)
 
@@ -147,7 +148,7 @@ class Functions:
 
 
 def without_diagonal(pairs: Floats) -> Floats:
-    """Return the pairs with those of a value with itself made impossible."""
+    """Return the pairs, with pairs of a value with itself made impossible."""
     return np.where(np.eye(K, dtype=bool), -np.inf, pairs)
 
 
@@ -194,7 +195,7 @@ def guess_value(
 def guess_fresh(
     mechanism: Kind, n: int, times: tuple[int, ...], rng: np.random.Generator
 ) -> list[float]:
-    """Return the same for devices that draw their permanent response anew for every report."""
+    """Return the same for devices that draw a new permanent response for every report."""
     k = mechanism.k
     values = rng.integers(0, k, n)
     support = np.zeros((n, k), np.int64)
@@ -211,10 +212,10 @@ def guess_fresh(
 def guess_change(
     mechanism: Kind, n: int, times: tuple[int, ...], rng: np.random.Generator
 ) -> tuple[list[float], list[float]]:
-    """Return how often a change is told from none, and how often both values are guessed.
+    """Return how often a change is recognised, and how often both values are guessed.
 
-    Half of the people keep their value; the others take another for every second report. Who knows
-    when a value would change needs only the reports of either half.
+    Half of the people keep their value; the others give another for every second report. An
+    attacker who knows when a value would change needs only the sums of the two halves.
     """
     values = rng.integers(0, K, n)
     others = (values + rng.integers(1, K, n)) % K
@@ -243,7 +244,7 @@ def guess_change(
 
 
 def guess_course(mechanism: Kind, memory: str, n: int, t: int, rng: np.random.Generator) -> float:
-    """Return how often the course is guessed among two, with t reports in each segment.
+    """Return how often the right one of two histories is guessed, from t reports per segment.
 
     Everything but the order is known: the three values, when they change, and what devices keep.
     """
@@ -269,7 +270,7 @@ def guess_course(mechanism: Kind, memory: str, n: int, t: int, rng: np.random.Ge
 
 
 def study(n: int, times: tuple[int, ...], seed: int = 1) -> list[Row]:
-    """Return the rates of the attacks on values that stay or go to and fro."""
+    """Return the rates of the attacks on values that stay or alternate."""
     rows: list[Row] = []
     for epsilon, epsilon_permanent in SETTINGS:
         for mechanism in mechanisms(epsilon, epsilon_permanent):
@@ -327,9 +328,9 @@ def study_surveys(n: int, surveys: tuple[int, ...], seed: int = 1) -> list[Row]:
 def bounds(attack: str, epsilon: float, epsilon_permanent: float) -> dict[str, float]:
     """Return what the promises allow."""
     if attack == "value":
-        return {"one report": bound(epsilon, K), "for ever": bound(epsilon_permanent, K)}
+        return {"one report": bound(epsilon, K), "all reports": bound(epsilon_permanent, K)}
     if attack == "values":
-        return {"for ever": bound(2 * epsilon_permanent, K * (K - 1))}
+        return {"all reports": bound(2 * epsilon_permanent, K * (K - 1))}
     return {}
 
 
@@ -341,33 +342,39 @@ def page(rows: list[Row], n: int) -> str:
     lines = [
         "# Averaging",
         "",
-        f"Written by `benchmarks.averaging`: {n} people a line hold one of {K} values, all equally "
-        "likely, and an attacker who knows everything but the devices' secrets makes the likeliest "
-        "guess from t reports of each. *kept*: the device keeps a permanent response to each value "
-        "(memory by value); *anew*: it draws one for every report. What "
-        "[memories](../longitudinal.md) do and do not do.",
+        f"Written by `benchmarks.averaging`: what the [memory](../longitudinal.md) of a device "
+        f"prevents, and what it does not. In each line {n} people hold one of {K} values, all "
+        "equally likely. An attacker who knows everything except the devices' secrets makes the "
+        "most likely guess from t reports of each person. *kept*: the device keeps a permanent "
+        'response to each value (`memory="value"`); *fresh*: it draws a new one for every report.',
         "",
         "![how often guesses are right](averaging.png)",
         "",
-        "Lines are kept permanent responses, dashed ones responses drawn anew, and in the last "
-        "panel responses by change; what the promises allow is grey, what is guessed without any "
-        "report dotted. Nothing is promised in the second panel, and nothing to memory by value in "
-        "the last. Whoever knows when a value would change needs only the sums of either half of "
-        "the reports, so it makes no difference how often it goes to and fro.",
+        "Solid lines are kept permanent responses. Dashed lines are fresh ones, and in the last "
+        "panel responses by change. Grey lines show what the promises allow, dotted ones how often "
+        "a guess without any report is right. Nothing is promised in the second panel, nor for "
+        "memory by value in the last. An attacker who knows when a value would change needs only "
+        "the sums of the two halves of the reports, so it makes no difference how often the value "
+        "alternates.",
     ]
     for epsilon, epsilon_permanent in SETTINGS:
-        lines += ["", f"## ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever"]
+        lines += ["", f"## {promises(epsilon, epsilon_permanent)}"]
         for attack, title in ATTACKS.items():
             group = [r for r in rows if (r.get("epsilon"), r["attack"]) == (epsilon, attack)]
-            names = [f"`{r['mechanism']}`, {'kept' if r['kept'] else 'anew'}" for r in group]
+            names = [f"`{r['mechanism']}`, {'kept' if r['kept'] else 'fresh'}" for r in group]
             lines += ["", f"{title}:", "", *table(names, group)]
             for name, limit in bounds(attack, epsilon, epsilon_permanent).items():
                 first, every = f"{100 * limit:.1f} %", len(group[0]["t"])
-                cells = [first if name == "for ever" or i == 0 else "" for i in range(every)]
+                cells = [first if name == "all reports" or i == 0 else "" for i in range(every)]
                 lines.append(f"| *at most, {name}* | " + " | ".join(cells) + " |")
     lines += ["", *course_lines([r for r in rows if r["attack"] == "course"])]
     lines += ["", *survey_lines([r for r in rows if r["attack"] == "surveys"])]
     return "\n".join(lines) + "\n"
+
+
+def promises(epsilon: float, epsilon_permanent: float) -> str:
+    """Return the two promises in words."""
+    return f"ε = {epsilon:g} per report, {epsilon_permanent:g} per permanent response"
 
 
 def table(names: list[str], group: list[Row], unit: str = "t") -> list[str]:
@@ -386,16 +393,16 @@ def course_lines(group: list[Row]) -> list[str]:
     claimed, allowed = bound(3 * epsilon_permanent, 2), bound(4 * epsilon_permanent, 2)
     names = [f"`{r['mechanism']}`, by {r['memory']}" for r in group]
     return [
-        f"## Values that come back: ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever",
+        f"## Values that come back: {promises(epsilon, epsilon_permanent)}",
         "",
-        f"A, B, A, C or A, B, C, A? {COURSE_K} values; the attacker knows A, B, C and when they "
-        "change, so that a coin is right in 50 %. Both courses have three different values. If "
-        f"three times {epsilon_permanent:g} were all that is spent, as is often said of responses "
-        f"by value, a guess would be right in {100 * claimed:.1f} % at most. It holds only between "
-        "courses with one pattern of equal values, and these have not: whoever sees that the first "
-        "and the third segment share a response knows the course. By change and by period there "
-        f"are four responses, and {100 * allowed:.1f} % is what they allow. t reports in each "
-        "segment:",
+        f"A, B, A, C or A, B, C, A? There are {COURSE_K} values; the attacker knows A, B, C and "
+        "when they change, so a coin is right in 50 % of the cases. Both histories have three "
+        f"different values. If three times {epsilon_permanent:g} were all that is spent, as is "
+        "often said of responses by value, a guess would be right in at most "
+        f"{100 * claimed:.1f} %. But that holds only between histories in which the same reports "
+        "repeat the same value. In these two they do not: whoever sees that the first and the "
+        "third segment share a response knows the history. By change and by period there are four "
+        f"responses, and they allow {100 * allowed:.1f} %. With t reports in each segment:",
         "",
         *table(names, group),
     ]
@@ -404,14 +411,15 @@ def course_lines(group: list[Row]) -> list[str]:
 def survey_lines(group: list[Row]) -> list[str]:
     """Return the section on surveys that are published again."""
     m = REPUBLISHED
-    names = [f"permanent response {'found again' if r['kept'] else 'drawn anew'}" for r in group]
+    names = [f"permanent response {'kept' if r['kept'] else 'drawn anew'}" for r in group]
     return [
         "## Surveys that are published again",
         "",
-        f"The same question in surveys that differ in q by 2^-53, one report to each; `{m}`, whose "
-        f"permanent response allows {100 * bound(m.epsilon_permanent_realised, m.k):.1f} %. A "
-        "device finds it again, because it follows from the first round only; a response that "
-        "follows from all parameters is drawn anew for every survey:",
+        "The same question is asked in surveys that differ in q by 2^-53, with one report to each. "
+        f"The mechanism is `{m}`, whose permanent response allows "
+        f"{100 * bound(m.epsilon_permanent_realised, m.k):.1f} %. A device derives the same "
+        "permanent response every time, because it depends only on the first round. A response "
+        "that depended on all parameters would be drawn anew for every survey:",
         "",
         *table(names, group, "surveys"),
     ]
@@ -425,7 +433,7 @@ MARKS = {"BasicRappor": "s", "LOSUE": "o", "LOLOHA": "^"}
 
 
 def picture(rows: list[Row], path: Path) -> None:
-    """Draw the rates of the first setting, and of values that come back, one panel an attack."""
+    """Draw the rates of the first setting, and of values that come back, one panel per attack."""
     from matplotlib.figure import Figure
 
     epsilon, epsilon_permanent = SETTINGS[0]
@@ -437,29 +445,27 @@ def picture(rows: list[Row], path: Path) -> None:
         if attack in ("value", "values"):
             level(
                 ax,
-                bounds(attack, epsilon, epsilon_permanent)["for ever"],
-                "at most, for ever",
+                bounds(attack, epsilon, epsilon_permanent)["all reports"],
+                "at most, all reports",
                 **grey,
             )
         for r in rows:
             if (r.get("epsilon"), r["attack"]) == (epsilon, attack):
-                curve(ax, r, ", kept" if r["kept"] else ", anew", r["kept"])
+                curve(ax, r, ", kept" if r["kept"] else ", fresh", r["kept"])
         panel(ax, title, "reports t of each person", 2500)
     axes[0].set_ylabel("guesses that are right, %")
     ax = axes[-1]
     level(ax, 1 / 2, "without reports", below=True, linestyle=":", **grey)
     level(ax, bound(4 * COURSE_SETTING[1], 2), "at most, by change", below=True, **grey)
-    ax.text(1, 40, "lines: by value\ndashed: by change", color="#555555", fontsize=8, va="top")
+    ax.text(1, 40, "solid: by value\ndashed: by change", color="#555555", fontsize=8, va="top")
     for r in rows:
-        if r["attack"] == "course" and r["memory"] != "period":  # which is as by change here
+        if r["attack"] == "course" and r["memory"] != "period":  # equal to "by change" here
             curve(ax, r, ", " + r["memory"], r["memory"] == "value")
-    numbers = f"{COURSE_K} values, ε = {COURSE_SETTING[0]:g}, {COURSE_SETTING[1]:g} for ever"
+    numbers = f"{COURSE_K} values, ε = {COURSE_SETTING[0]:g} and {COURSE_SETTING[1]:g}"
     panel(ax, f"A, B, A, C or A, B, C, A? {numbers}", "reports t in each segment", 250)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
-    figure.suptitle(
-        f"ε = {epsilon:g} for one report, {epsilon_permanent:g} for ever; {K} values", fontsize=10
-    )
+    figure.suptitle(f"{promises(epsilon, epsilon_permanent)}; {K} values", fontsize=10)
     figure.savefig(path, dpi=150)
 
 

@@ -1,11 +1,10 @@
-"""Where the default estimator loses, and to which: a few answers have everything, near the noise.
+"""Where the default estimator loses, and to which one: few answers, with shares near the noise.
 
-``python -m benchmarks.corners`` gives all people to a few of ten answers, and to a few of two
-hundred, in equal parts or as 1 / rank, and lets their number grow until those parts are 1 to 24
-standard errors. It writes docs/results/corners.json, and from that corners.png and corners.md;
-with ``--draw`` it makes the latter two of the JSON that is there. Errors are against the shares of
-the people who answered. Ratios are to the best of three estimators in each cell, as in
-`benchmarks.accuracy`.
+``python -m benchmarks.corners`` lets all people give a few of ten answers, or a few of two hundred,
+in equal parts or as 1 / rank, and increases their number until those shares are 1 to 24 standard
+errors. It writes docs/results/corners.json, and from that corners.png and corners.md; with
+``--draw`` it makes those two from the existing JSON. Errors are measured against the shares of the
+respondents. Ratios are to the best of three estimators in each cell, as in `benchmarks.accuracy`.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ ALPHABETS: dict[int, tuple[float, tuple[int, ...]]] = {
 """For each number of answers: epsilon, and how many of them people give."""
 
 FLOOR = 1e-6
-"""Added to errors before ratios are taken, so that two perfect answers compare as equal."""
+"""Added to errors before they are divided, so that two perfect estimates have the ratio 1."""
 
 SIZES = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 24.0)
-"""Mean share of those, in standard errors."""
+"""The mean share of the answers that people give, in standard errors."""
 
 
 def people_of(cell: dict[str, Any]) -> NDArray[np.int64]:
-    """Return how many people give each answer: as many in all as make the shares that large."""
+    """Return how many people give each answer, enough in all to make the shares that large."""
     k, given = cell["k"], cell["given"]
     weights = 1 / np.arange(1, given + 1) if cell["law"] == "1 / rank" else np.ones(given)
     law = np.append(weights / weights.sum(), np.zeros(k - given))
@@ -90,17 +89,17 @@ def cells(repeat: int) -> list[dict[str, Any]]:
 
 
 def best(row: dict[str, Any]) -> str:
-    """Return which of the three has the smallest l1 error."""
+    """Return the one of the three that has the smallest l1 error."""
     return min(ORACLE, key=lambda method: float(row["l1"][method]))
 
 
 def ratio(row: dict[str, Any], method: str = "shrinkage") -> float:
-    """Return the l1 error of a method over that of the best of the three."""
+    """Return the l1 error of a method, divided by that of the best of the three."""
     return float((row["l1"][method] + FLOOR) / (row["l1"][best(row)] + FLOOR))
 
 
 def panels(rows: list[dict[str, Any]]) -> dict[tuple[int, str], list[dict[str, Any]]]:
-    """Return the rows of each number of answers and law."""
+    """Return the rows for each number of answers and distribution."""
     return {
         (k, law): [row for row in rows if (row["k"], row["law"]) == (k, law)]
         for k in ALPHABETS
@@ -109,9 +108,9 @@ def panels(rows: list[dict[str, Any]]) -> dict[tuple[int, str], list[dict[str, A
 
 
 def table(rows: list[dict[str, Any]], most: int) -> str:
-    """Return the cells in which the default loses most, a few of each panel, with all errors."""
+    """Return the cells in which the default loses most, a few per panel, with all errors."""
     lines = [
-        "| answers | people give | to each, standard errors | n | "
+        "| answers | people give | mean share, standard errors | n | "
         + " | ".join(f"`{method}`" for method in METHODS)
         + " | ratio |",
         "|---:|---|---:|---:|" + "---:|" * (len(METHODS) + 1),
@@ -127,7 +126,7 @@ def table(rows: list[dict[str, Any]], most: int) -> str:
 
 
 def mean_ratios(rows: list[dict[str, Any]], above: float) -> str:
-    """Return how the methods do where the default is above some ratio, and elsewhere."""
+    """Return the mean ratios of the methods where the default is above a ratio, and elsewhere."""
     lines = [
         "| cells | number | " + " | ".join(f"`{method}`" for method in METHODS) + " |",
         "|---|---:|" + "---:|" * len(METHODS),
@@ -154,22 +153,21 @@ def page(rows: list[dict[str, Any]]) -> str:
         "# Corners",
         "",
         "Written by `benchmarks.corners`. `KRR` with ten answers (ε = 0.5) and with two hundred "
-        "(ε = 1), of which people give only some: one, two and more, in equal parts or as 1 / "
-        "rank. The number of people, n, is such that the mean share of those answers is 1 to "
-        f"{SIZES[-1]:g} standard errors. Mean l1 errors of {rows[0]['repeat']} collections, "
-        "against the shares of the people who answered. The *ratio* is that of the default's error "
-        "to the best of `normalized`, `simplex` and `likelihood` in the cell, known only "
-        "afterwards; where it is above 1.1 the picture names that one.",
+        "(ε = 1), of which people give only a few: one, two or more, in equal parts or as 1 / "
+        "rank. The number of people, n, is chosen so that the mean share of those answers is 1 to "
+        f"{SIZES[-1]:g} standard errors. Errors are mean l1 errors over {rows[0]['repeat']} "
+        "collections, measured against the shares of the respondents. The *ratio* is the default's "
+        "error divided by that of the best of `normalized`, `simplex` and `likelihood` in the "
+        "cell, known only afterwards; where it is above 1.1, the picture names the best one.",
         "",
         "![ratio of the default's l1 error to the best of three others](corners.png)",
         "",
-        "The cells in which the default loses most, three of each picture; the smallest error is "
-        "bold:",
+        "The cells in which the default loses most, three per panel; the smallest error is bold:",
         "",
         table(rows, 3),
         "",
-        "All errors over the best of the three, geometric means over the cells in which the "
-        "default is more than a tenth above it, and over the others:",
+        "All errors divided by that of the best of the three, as geometric means over the cells "
+        "in which the default is more than a tenth above it, and over the other cells:",
         "",
         mean_ratios(rows, 1.1),
     ]
@@ -177,7 +175,7 @@ def page(rows: list[dict[str, Any]]) -> str:
 
 
 def picture(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw the ratio of every cell, and where the default loses which estimator to take."""
+    """Draw the ratio of every cell, and where the default loses, the estimator to use."""
     from matplotlib.colors import TwoSlopeNorm
     from matplotlib.figure import Figure
 
@@ -216,12 +214,12 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    """Measure, or take what was measured, and write the results."""
+    """Measure, or read what was measured before, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=100)
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
     parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--draw", action="store_true", help="take the errors measured before")
+    parser.add_argument("--draw", action="store_true", help="use the errors measured before")
     options = parser.parse_args()
     file = options.output / "corners.json"
     if options.draw:

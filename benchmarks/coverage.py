@@ -1,8 +1,8 @@
 """Do the intervals cover? A study over k, epsilon, n, skew and mechanisms.
 
 ``python -m benchmarks.coverage`` writes docs/results/coverage.json, .md and .png: how often
-nominal 95 % intervals hold the share, for the people who answered and for their population, of all
-shares and of those below one standard error, and how often simultaneous bands hold all of them.
+nominal 95 % intervals contain the share, for the respondents and for their population, for all
+shares and for those below one standard error, and how often simultaneous bands contain all of them.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def cells(method: str, repeat: int, largest_k: int) -> list[dict[str, Any]]:
 
 
 def mean(rows: list[dict[str, Any]], figure: str) -> float:
-    """Return the mean over cells in which there is anything to cover."""
+    """Return the mean over the cells that have anything to cover."""
     seen = [r["coverage"][figure] for r in rows if r["coverage"][figure] is not None]
     return float(np.mean(seen)) if seen else float("nan")
 
@@ -119,25 +119,26 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Coverage",
         "",
-        "Written by `benchmarks.coverage`: how often nominal 95 % intervals hold the true share, "
-        "mean over cells. *near zero*: shares below one standard error. *simultaneous*: all shares "
-        "at once. The bars: 93 to 97 % on average, not below 90 % near zero.",
+        "Written by `benchmarks.coverage`. The tables show how often nominal 95 % intervals "
+        "contain the true share, as means over cells. *near zero*: shares below one standard "
+        "error. *simultaneous*: all shares at once. The bars: 93 to 97 % on average, and at least "
+        "90 % near zero.",
         "",
         "![coverage of every cell](coverage.png)",
         "",
         "Each point is a cell of the study; the lines are three standard deviations around 95 % "
-        "for as many independent shares.",
+        "for the same number of independent shares.",
     ]
     for method, group in by(rows, "method").items():
         lines += ["", f"## Estimator: {method}", ""]
         lines += table("mechanism", {**by(group, "mechanism"), "all": group})
         for key in ("k", "n", "epsilon", "law"):
-            lines += ["", *table(key, by(group, key))]
+            lines += ["", *table("distribution" if key == "law" else key, by(group, key))]
         enough = [r for r in group if r["asked"]["near zero"] >= 200]
         lowest = sorted(enough, key=lambda r: r["coverage"]["near zero"])[:6]
-        lines += ["", "Lowest near zero, of cells with at least 200 such shares:", ""]
+        lines += ["", "Lowest coverage near zero, among cells with at least 200 such shares:", ""]
         lines += [
-            "| mechanism | k | n | epsilon | law | near zero |",
+            "| mechanism | k | n | epsilon | distribution | near zero |",
             "|---|---:|---:|---:|---|---:|",
         ]
         for r in lowest:
@@ -147,7 +148,7 @@ def page(rows: list[dict[str, Any]]) -> str:
 
 
 def picture(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw the coverage of every cell against how many shares it is a mean of, by estimator."""
+    """Draw the coverage of every cell against its number of shares, by estimator."""
     from matplotlib.figure import Figure
 
     methods = by(rows, "method")
@@ -161,10 +162,10 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
         for side in (-3, 3):  # independent shares would stay between
             ax.plot(n, 95 + side * 100 * np.sqrt(0.95 * 0.05 / n), color="#222", linewidth=0.8)
         ax.set_title(name, loc="left", fontsize=10)
-        ax.set_xlabel("shares asked for in the cell")
+        ax.set_xlabel("shares in the cell")
         ax.set_ylim(85, 100.5)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("held by 95 % intervals, %")
+    axes[0].set_ylabel("coverage of 95 % intervals, %")
     figure.savefig(path, dpi=150)
 
 

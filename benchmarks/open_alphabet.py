@@ -1,10 +1,10 @@
-"""Open alphabets: O-RR beside O-RAPPOR with tuned parameters; figure 3 of Kairouz et al. (2016).
+"""Open alphabets: O-RR and O-RAPPOR with tuned parameters; figure 3 of Kairouz et al. (2016).
 
 ``python -m benchmarks.open_alphabet`` draws 10^6 people with one of 256 answers, geometric with
 mean 256 / 5, 50 times for each epsilon and mechanism, and writes docs/results/open_alphabet.json,
-.md and .png. Errors are l1 distances from the shares of the people who answered; in open alphabets
-the strings that nobody listed are one more answer, which nobody holds. Width, cohorts and hashes
-come from `murmurs.tune`, which is not told the law.
+.md and .png. Errors are l1 distances from the shares of the respondents; in open alphabets the
+strings that nobody listed are one more answer, which nobody holds. Width, cohorts and hashes come
+from `murmurs.tune`, which does not know the distribution.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def mechanism_of(cell: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def expected_here(cell: dict[str, Any], width: int, cohorts: int, hashes: int) -> float:
-    """Return the loss that the tuner would have told, had it known the law."""
+    """Return the loss that the tuner would expect if it knew the distribution."""
     return expected_loss(
         cell["epsilon"],
         PEOPLE,
@@ -157,7 +157,7 @@ def _cell(rows: list[dict[str, Any]], form: str, name: str, epsilon: float) -> d
 def verdict(
     rows: list[dict[str, Any]], form: str, method: str, epsilon: float
 ) -> tuple[float, str]:
-    """Return O-RR's error over O-RAPPOR's, and what that says beside two standard deviations."""
+    """Return O-RR's error divided by O-RAPPOR's, and whether they differ by two deviations."""
     pair = [_cell(rows, form, name, epsilon)["l1"][method] for name in FORMS[form]]
     ratio = pair[0]["median"] / pair[1]["median"]
     doubt = 2 * ratio * math.hypot(*(x["deviation"] / x["median"] for x in pair))
@@ -172,22 +172,22 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = [
         "# Open alphabets",
         "",
-        f"Written by `benchmarks.open_alphabet`: {PEOPLE:,} people, {SIZE} strings with a "
-        f"geometric law of mean {SIZE}/5 (cut off and scaled), l1 distance from the shares of the "
-        f"people who answered, median of {repeat} samples. It is the setting of figure 3 of "
-        "Kairouz, Bonawitz and Ramage (2016): (a) open alphabets by hash functions, (b) closed by "
-        "permutations. Width, cohorts and hashes are those of [`murmurs.tune`](../tuning.md), "
-        f"which is not told the law, with up to {most} cohorts. In the open form the list of "
-        "candidates is complete, as in the paper.",
+        f"Written by `benchmarks.open_alphabet`: {PEOPLE:,} people hold {SIZE} strings with a "
+        f"geometric distribution of mean {SIZE}/5 (cut off and scaled). Errors are l1 distances "
+        f"from the shares of the respondents, medians of {repeat} samples. This is the setting of "
+        "figure 3 of Kairouz, Bonawitz and Ramage (2016): (a) open alphabets with hash functions, "
+        "(b) closed alphabets with permutations. Width, cohorts and hashes come from "
+        "[`murmurs.tune`](../tuning.md), which does not know the distribution, with up to "
+        f"{most} cohorts. In the open form the list of candidates is complete, as in the paper.",
         "",
         "![l1 errors of O-RR and O-RAPPOR](open_alphabet.png)",
         "",
-        "Below, *expected* is the tuner's formula for unbiased shares of the candidates at the "
-        "true law, the mean over hash functions; *unbiased* is what was measured of them. "
-        "*simplex* is the paper's estimator (InvP), *default* is `murmurs.estimate`. *earlier "
-        "prototype*: the smallest errors over the paper's grid with *simplex*, from two runs "
-        "each. One run varies by several percent, so the "
-        "smallest of many such means is too small by about as much.",
+        "Below, *expected* is the tuner's formula for unbiased shares of the candidates, evaluated "
+        "at the true distribution as a mean over hash functions; *unbiased* is the measured error "
+        "of those shares. *simplex* is the paper's estimator (InvP), and *default* is "
+        "`murmurs.estimate`. *earlier prototype* has the smallest errors over the paper's grid "
+        "with *simplex*, from two runs each. One run varies by several per cent, so the smallest "
+        "of many such means is too small by about as much.",
     ]
     for form in FORMS:
         lines += ["", f"## {'(a) Open' if form == 'open' else '(b) Closed'}: parameters and errors"]
@@ -195,8 +195,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             lines += ["", f"### {name}", "", *_table(rows, form, name)]
     lines += ["", "## Does O-RR meet O-RAPPOR?", ""]
     lines += [
-        "Median error of O-RR over that of O-RAPPOR with the same estimator; *meets* is within "
-        "two standard deviations of equal.",
+        "Median error of O-RR divided by that of O-RAPPOR with the same estimator; *meets* means "
+        "equal within two standard deviations.",
         "",
         "| ε | " + " | ".join(f"{form}, {m}" for form in FORMS for m in METHODS[1:]) + " |",
         "|---:|" + "---:|" * 4,
@@ -329,7 +329,7 @@ def main() -> None:
     parser.add_argument("--most-cohorts", type=int, default=2**14)
     parser.add_argument("--within", type=float, default=0.005)
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
-    parser.add_argument("--log", default=os.devnull, help="a file of finished cells, to go on from")
+    parser.add_argument("--log", default=os.devnull, help="a file of finished cells to resume")
     options = parser.parse_args()
     done = finished(Path(options.log))
     rows = []

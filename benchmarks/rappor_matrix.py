@@ -1,9 +1,9 @@
-"""google/rappor's regression matrix: its decoder's rule and this library's, on the same counts.
+"""google/rappor's regression matrix: its decoder and this library's, on the same counts.
 
 ``python -m benchmarks.rappor_matrix`` writes docs/results/rappor_matrix.json, .md and .png. The
-matrix is theirs (five laws, two sizes, five configurations); their decoder is written again here
-from its description, and answers the same counts. Questions that are not in the matrix follow, and
-decoding with very many candidates. scipy is needed, for their constrained least squares.
+matrix is theirs (five distributions, two sizes, five configurations); their decoder is rewritten
+here from its description, and decodes the same counts. Then come questions that are not in the
+matrix, and decoding with very many candidates. Their constrained least squares needs SciPy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CONFIGS: dict[str, tuple[dict[str, float], int, bool]] = {
     "over_x2": (STRICT, 200, True),
     "over_x10": (STRICT, 1000, True),
 }
-"""Privacy, how many candidates nobody holds, and whether every tenth value is in no list."""
+"""Privacy parameters, how many candidates nobody holds, whether every tenth value is unlisted."""
 
 VALUES = 100
 LEVEL = 0.05
@@ -69,7 +69,7 @@ def law_of(name: str, k: int = VALUES) -> Floats:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a decoder says of the candidates: ``shown`` are the strings that it reports."""
+    """What a decoder says about the candidates: ``shown`` are the strings that it reports."""
 
     shares: Floats
     low: Floats
@@ -78,7 +78,7 @@ class Answer:
 
 
 def design_of(layout: Layout) -> Floats:
-    """Return the bits of each candidate: a line for each bit of each cohort, a column for each."""
+    """Return the bits of the candidates: a row per bit of each cohort, a column per candidate."""
     out = np.zeros((layout.rows * layout.width + 1, layout.k))
     for part, places in layout.blocks():
         for line in places:
@@ -89,10 +89,10 @@ def design_of(layout: Layout) -> Floats:
 def theirs(counts: Counts, one: float, zero: float, rng: np.random.Generator) -> Answer:
     """Decode as google/rappor does.
 
-    Each bit's frequency is estimated with its deviation and the candidates fitted to the bits; five
-    times, four of them with normal noise of the same deviation added to the bits. The mean of the
-    five is the estimate, their deviation its standard error; strings whose mean is above two of
-    them are reported, in whole clients.
+    The frequency of each bit is estimated with its deviation, and the candidates are fitted to the
+    bits, five times: four of them with normal noise of the same deviation added to the bits. The
+    mean of the five is the estimate, and their deviation its standard error. Strings whose mean is
+    above two deviations are reported, in whole clients.
     """
     cells, n = counts.cells, counts.n
     layout: Layout = counts.channel.layout  # type: ignore[attr-defined]
@@ -215,27 +215,27 @@ def constrained(a: Floats, b: Floats, bits: Floats, most: Floats) -> Floats:
 
 
 def ours(counts: Counts) -> tuple[Estimate, Answer]:
-    """Estimate with the library's defaults; shown are the strings detected at the level 0.05."""
+    """Estimate with the library's defaults; shown are the strings detected at error rate 0.05."""
     found = mm.estimate(counts)
     return found, answer(found)
 
 
 def answer(found: Estimate) -> Answer:
-    """Return what an estimate says of the strings."""
+    """Return what an estimate says about the strings."""
     both = found.interval(0.95)
     shown = found.detected(LEVEL).present
     return Answer(found.shares[:-1], both[:-1, 0], both[:-1, 1], shown[:-1])
 
 
 def question(cell: dict[str, Any], salt: int) -> mm.Rappor:
-    """Return the mechanism of a cell; another salt has other hash functions."""
+    """Return the mechanism of a cell; another salt gives other hash functions."""
     shape = {name: cell[name] for name in ("width", "hashes", "cohorts", "p", "q", "f")}
     return mm.Rappor(**shape, salt=salt)
 
 
 @dataclass(frozen=True)
 class People:
-    """Who holds what: strings, their shares, the last for strings of one's own; and the list."""
+    """Who holds what: strings, their shares (the last for unique strings), and the list."""
 
     held: list[str]
     law: Floats
@@ -243,7 +243,7 @@ class People:
 
 
 def people_of(cell: dict[str, Any]) -> People:
-    """Return the strings of a cell: v1 to v100 by a law, or with a share in strings without one."""
+    """Return the strings of a cell: v1 to v100 by a distribution, perhaps with unlisted ones."""
     held = [f"v{i}" for i in range(1, cell["values"] + 1)]
     law = law_of(cell["law"], cell["values"])
     if "unlisted" not in cell:
@@ -310,12 +310,12 @@ def _ours(counts: Counts, share: Floats, chance: Floats) -> dict[str, Any]:
 
 
 def figures(answer: Answer, share: Floats) -> dict[str, Any]:
-    """Return what is measured of an answer, given the true shares of the candidates.
+    """Return the figures of an answer, given the true shares of the candidates.
 
-    A false positive is a reported string that nobody of the sample holds, a false negative one
-    that somebody holds and that is not reported. Total variation is theirs: half the sum over all
+    A false positive is a reported string that nobody in the sample holds, a false negative one that
+    somebody holds and that is not reported. Total variation is theirs: half the sum over all
     strings of the distance between true and reported share, which is 0 for strings not reported and
-    for those in no list; "rest" has what is left to others as one more answer, as it is for a law.
+    for those in no list; "rest" counts what is left to others as one more answer, as it should be.
     """
     reported, lost = np.where(answer.shown, answer.shares, 0), max(1 - float(share.sum()), 0.0)
     shown = answer.shown
@@ -452,7 +452,7 @@ def mean(rows: list[dict[str, Any]], figure: str) -> float:
 
 
 def behind(row: dict[str, Any], own: str, other: str) -> float:
-    """Return by how many standard errors a figure of ours is larger than one of theirs, paired."""
+    """Return by how many standard errors our figure is larger than theirs, in pairs."""
     pairs = zip(row["ours"], row["theirs"], strict=True)
     difference = np.array([a[own] - b[other] for a, b in pairs])
     error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
@@ -467,8 +467,8 @@ def page(rows: dict[str, list[dict[str, Any]]]) -> str:
         "",
         "Written by `benchmarks.rappor_matrix`. The settings are those of google/rappor's "
         "regression test: Bloom filters of 8 bits with 2 hashes in 128 cohorts, values v1 to v100, "
-        "1,000 clients (*tiny*) and 1,000,000 clients (*small*), and five laws: equal shares, "
-        "exponential with rate 5/100, normal with its mean at 50 and a deviation of 100/6, and "
+        "1,000 clients (*tiny*) and 1,000,000 clients (*small*), and five distributions: equal "
+        "shares, exponential with rate 5/100, normal with mean 50 and a deviation of 100/6, and "
         "Zipf with exponents 1 and 1.5. The configurations:",
         "",
         "| name | p, q, f | candidates |",
@@ -481,24 +481,25 @@ def page(rows: dict[str, list[dict[str, Any]]]) -> str:
         lines.append(f"| {name} | {numbers} | {held}{more} |")
     lines += [
         "",
-        "Both decoders see the same counts, drawn exactly; hash functions differ between "
-        "repetitions. *Theirs* is google/rappor's rule written again in Python from its "
-        "description, not its R program: five constrained fits, their mean and deviation, strings "
-        "above two deviations reported. *Ours* is `murmurs.estimate` as it comes: all shares, and "
-        "the strings `detected` at the level 0.05 over all candidates together. A false "
-        "positive is a reported string that nobody in the sample holds; a string with a single "
-        "client is none.",
+        "Both decoders see the same counts, drawn from their exact law; hash functions differ "
+        "between repetitions. *Theirs* is google/rappor's rule rewritten in Python from its "
+        "description, not its R program: it makes five constrained fits, computes their mean and "
+        "deviation, and reports strings above two deviations. *Ours* is `murmurs.estimate` with "
+        "its defaults: all shares, and the strings `detected` at an error rate of 0.05 over all "
+        "candidates together. A false positive is a reported string that nobody in the sample "
+        "holds; a string with a single client does not count as one.",
         "",
-        "Total variation is by their definition half the sum over all strings of the distance "
-        "between true and reported share, with 0 for strings that are not reported or in no list. "
-        "Mass that is not reported at all costs half of what misplaced mass costs: an empty report "
-        "has 0.5, whatever the truth. *with rest* is the total variation of the laws: what is not "
-        "reported is a share of other strings, and compared with the share that is in no list.",
+        "In their definition, total variation is half the sum over all strings of the distance "
+        "between true and reported share, where the reported share is 0 for strings that are not "
+        "reported or in no list. Mass that is not reported at all costs half as much as misplaced "
+        "mass: an empty report has 0.5, whatever the truth. *with rest* is the total variation "
+        "between distributions: what is not reported counts as the share of other strings, and is "
+        "compared with the share of the strings that are in no list.",
         "",
         "![total variation and coverage of every cell](rappor_matrix.png)",
         "",
-        "Our shares and intervals are those of all candidates, theirs those of the strings they "
-        "report; the tables have both.",
+        "In the picture, our shares and intervals cover all candidates, theirs only the strings "
+        "they report; the tables show both.",
         "",
         *verdict(cells),
     ]
@@ -508,39 +509,42 @@ def page(rows: dict[str, list[dict[str, Any]]]) -> str:
             lines += ["", f"## {size}: {part[0]['n']:,} clients, {_repeats(part)} repetitions"]
             lines += ["", "### Total variation, false positives, false negatives", ""]
             lines += _errors(part)
-            lines += ["", "### Coverage of nominal 95 % intervals, and seconds by the clock", ""]
+            lines += ["", "### Coverage of nominal 95 % intervals, and seconds (wall clock)", ""]
             lines += _coverage(part)
     return "\n".join([*lines, *_elsewhere(rows["elsewhere"]), *_large(rows["large"])]) + "\n"
 
 
 def verdict(cells: list[dict[str, Any]]) -> list[str]:
-    """Return what became of the bars; two standard errors of the paired difference count."""
+    """Return how the two compare; paired differences count from two standard errors on."""
 
     def count(own: str, other: str) -> str:
         gaps = [behind(row, own, other) for row in cells]
         lower, higher = sum(gap < -2 for gap in gaps), sum(gap > 2 for gap in gaps)
-        return f"lower in {lower}, higher in {higher}, equal within two errors in the rest"
+        return f"lower in {lower}, higher in {higher}, equal within two standard errors in the rest"
 
     more = [row for row in cells if behind(row, "false positives", "false positives") > 2]
     whole = [mean(row["ours"], "coverage") for row in cells]
     sampled = [mean(row["ours"], "population") for row in cells]
     named = ", ".join(f"{row['size']} {row['config']} {row['law']}" for row in more)
+    false_ours, false_theirs = (
+        float(np.mean([mean(row[side], "false positives") for row in cells]))
+        for side in ("ours", "theirs")
+    )
     return [
-        f"Of {len(cells)} cells, our total variation against theirs:",
+        f"Our total variation compared with theirs, in {len(cells)} cells:",
         "",
         f"- with rest, all shares: {count('all, rest', 'shown, rest')};",
         f"- their definition, all shares: {count('all', 'shown')};",
         f"- their definition, detected strings only: {count('shown', 'shown')}.",
         "",
-        f"Our false positives are more than theirs in {len(more)} cells"
+        f"We have more false positives than they do in {len(more)} cells"
         + (f" ({named})" if more else "")
-        + f": {np.mean([mean(r['ours'], 'false positives') for r in cells]):.2f} a decoding on "
-        f"average, theirs {np.mean([mean(r['theirs'], 'false positives') for r in cells]):.2f}.",
+        + f". On average we have {false_ours:.2f} per decoding, they {false_theirs:.2f}.",
         "",
-        f"Our intervals hold {100 * float(np.mean(whole)):.1f} % of the sample's shares on average "
-        f"(cells from {100 * min(whole):.1f} to {100 * max(whole):.1f} %), and "
-        f"{100 * float(np.mean(sampled)):.1f} % of the population's; theirs hold, of the strings "
-        f"they report, {' and '.join(_held_by_theirs(cells))}.",
+        f"On average our intervals contain {100 * float(np.mean(whole)):.1f} % of the sample's "
+        f"shares ({100 * min(whole):.1f} to {100 * max(whole):.1f} % in single cells), and "
+        f"{100 * float(np.mean(sampled)):.1f} % of the population's. Their intervals, for the "
+        f"strings they report, contain {' and '.join(_held_by_theirs(cells))}.",
     ]
 
 
@@ -565,7 +569,7 @@ def _repeats(cells: list[dict[str, Any]]) -> str:
 
 
 def _errors(cells: list[dict[str, Any]]) -> list[str]:
-    heads = ["config", "law", "ours, with rest", "theirs, with rest", "ours, all shares"]
+    heads = ["config", "distribution", "ours, with rest", "theirs, with rest", "ours, all shares"]
     heads += ["ours, detected", "theirs", "false positives, ours", "theirs"]
     heads += ["false negatives, ours", "theirs"]
     body = []
@@ -581,7 +585,7 @@ def _errors(cells: list[dict[str, Any]]) -> list[str]:
 
 
 def _coverage(cells: list[dict[str, Any]]) -> list[str]:
-    heads = ["config", "law", "estimator", "ours", "population", "near zero", "(other)"]
+    heads = ["config", "distribution", "estimator", "ours", "population", "near zero", "(other)"]
     heads += ["theirs, reported", "theirs, all", "seconds, ours", "theirs"]
     body = []
     for row in cells:
@@ -619,9 +623,10 @@ def _elsewhere(cells: list[dict[str, Any]]) -> list[str]:
         "",
         "## Where the matrix does not look",
         "",
-        f"16 bits in 64 cohorts, 300 candidates with Zipf shares that add up to 0.7, and 0.3 of "
-        f"the people with strings in no list: each with one of their own, or all with one of 30 "
-        f"or of 3 strings. Coverage of nominal 95 % intervals, {cells[0]['repeat']} repetitions.",
+        "Coverage of nominal 95 % intervals for 16 bits in 64 cohorts and 300 candidates with Zipf "
+        "shares that add up to 0.7. The other 0.3 of the people hold strings in no list: either "
+        "each a different one, or all of them one of 30 or of 3 strings. There are "
+        f"{cells[0]['repeat']} repetitions.",
         "",
         *_table(heads, body, 5),
     ]
@@ -646,17 +651,17 @@ def _large(cells: list[dict[str, Any]]) -> list[str]:
         "",
         "## Very many candidates",
         "",
-        "128 bits in 64 cohorts, 2 hashes, p = 0.225, q = 0.775, a million clients who hold a "
-        "thousand of the candidates with Zipf shares. Hashing the candidates, estimate, intervals "
-        "and detection: seconds of the processor, and the peak memory of the process. The bars: "
-        "10 s and 2 GB for 100,000 candidates.",
+        "128 bits in 64 cohorts, 2 hashes, p = 0.225, q = 0.775, and a million clients who hold a "
+        "thousand of the candidates with Zipf shares. The table shows the CPU time of hashing the "
+        "candidates, estimate, intervals and detection together, and the peak memory of the "
+        "process. The bars: 10 s and 2 GB for 100,000 candidates.",
         "",
         *_table(heads, body, 0),
     ]
 
 
 def picture(cells: list[dict[str, Any]], path: Path) -> None:
-    """Draw total variation and coverage of both decoders, a row for each cell."""
+    """Draw total variation and coverage of both decoders, one row per cell."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 8.6), layout="constrained")
@@ -693,7 +698,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiny", type=int, default=50, help="repetitions with 1,000 clients")
     parser.add_argument("--small", type=int, default=20, help="repetitions with 1,000,000 clients")
-    parser.add_argument("--crowded", type=int, default=50, help="at most so many of over_x10")
+    parser.add_argument("--crowded", type=int, default=50, help="most repetitions of over_x10")
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -712,7 +717,7 @@ def main() -> None:
 
 
 def write(rows: dict[str, list[dict[str, Any]]], path: Path) -> None:
-    """Write the figures, one line a cell."""
+    """Write the figures, one line per cell."""
     lines = [
         f'"{name}": [\n' + ",\n".join(json.dumps(_rounded(row)) for row in part) + "\n]"
         for name, part in rows.items()

@@ -98,7 +98,7 @@ def estimation(repeat: int) -> dict[str, float]:
     shrink = best_seconds(lambda: mm.estimators.shrinkage(few), repeat)
     return {
         "likelihood at k = 10^6, seconds": likelihood,
-        "em at k = 10^4, milliseconds an evaluation": 1000 * em / found.iterations,
+        "em at k = 10^4, milliseconds per evaluation": 1000 * em / found.iterations,
         "em at k = 10^4, evaluations": found.iterations,
         "em at k = 10^4, certified gap": found.gap,
         "shrinkage at k = 10^4, seconds": shrink,

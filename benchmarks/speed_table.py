@@ -20,16 +20,16 @@ BARS = {
     "SUE count": 20,
     "OUE count": 20,
 }
-"""How many times the better peer murmurs means to be, at k = 128 and epsilon = 1."""
+"""How many times as fast as the faster peer murmurs aims to be, at k = 128 and epsilon = 1."""
 
 ESTIMATION_BARS = {
     "likelihood at k = 10^6, seconds": 0.5,
-    "em at k = 10^4, milliseconds an evaluation": 0.1,
+    "em at k = 10^4, milliseconds per evaluation": 0.1,
 }
 
 
 def best_peers(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the faster peer of each task."""
+    """Return the fastest peer for each task."""
     best: dict[str, dict[str, Any]] = {}
     for row in rows:
         rate = row.get("reports_per_second", 0)
@@ -44,20 +44,21 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
     lines = [
         "# Speed",
         "",
-        f"Written by `benchmarks/run`: one run, one core, k = {ours['k']}, epsilon = "
-        f"{ours['epsilon']:g}, CPU time, the best of several. Python {ours['python']}; NumPy "
-        f"{ours['numpy']} for murmurs, {peers['numpy']} for the peers. murmurs draws from system "
-        "entropy through AES-256 in counter mode. A peer is called in the fastest way found, which "
-        "may be a compiled loop around its own function; `speed.json` says how. The bar is the "
-        "ratio that murmurs means to reach; ratios on a shared machine move by some ten percent.",
+        f"Written by `benchmarks/run` in one run on one core, with k = {ours['k']} and epsilon = "
+        f"{ours['epsilon']:g}. Times are CPU times, the best of several. Python {ours['python']}; "
+        f"NumPy {ours['numpy']} for murmurs, {peers['numpy']} for the peers. murmurs draws from "
+        "system entropy through AES-256 in counter mode. Each peer is called in the fastest way "
+        "found, which may be a compiled loop around its own function; `speed.json` says how. The "
+        "bar is the ratio that murmurs aims for. On a shared machine ratios vary by about ten per "
+        "cent.",
         "",
-        "| task | murmurs, reports/s | better peer, reports/s | peer | ratio | bar |",
+        "| task | murmurs, reports/s | fastest peer, reports/s | peer | ratio | bar |",
         "|---|---:|---:|---|---:|---:|",
     ]
     for row in ours["rows"]:
         task, rate = row["task"], row["reports_per_second"]
         peer = best.get(task)
-        other = f"{peer['reports_per_second']:.3g} | {peer['peer']}" if peer else "none has it |"
+        other = f"{peer['reports_per_second']:.3g} | {peer['peer']}" if peer else "no peer has it |"
         ratio = f"{rate / peer['reports_per_second']:.1f}" if peer else ""
         bar = str(BARS[task]) if task in BARS else ""
         lines.append(f"| {task} | {rate:.3g} | {other} | {ratio} | {bar} |")
@@ -80,8 +81,8 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
         "",
         "## Small work",
         "",
-        "Processor time of a whole new process, the best of several. Kernels are those of NumPy "
-        "until numba pays; with `MURMURS_KERNELS=compiled` it is loaded at once.",
+        "CPU time of a whole new process, the best of several. NumPy does the work until loading "
+        "numba pays off; with `MURMURS_KERNELS=compiled` numba is loaded at once.",
         "",
         "| what | seconds | numba at once |",
         "|---|---:|---:|",
@@ -103,7 +104,7 @@ def markdown(peers: dict[str, Any], ours: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Read both measurements and write the results."""
+    """Read both measurements, and write the results."""
     peers, ours = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
     results = Path(sys.argv[3])
     results.mkdir(parents=True, exist_ok=True)

@@ -727,14 +727,14 @@ def test_kept_responses_stop_the_attacker_and_fresh_ones_do_not() -> None:
             assert row["rate"][0] < row["rate"][-1]
             assert row["rate"][-1] > 0.65
         elif row["kept"]:
-            assert max(row["rate"]) < limits["for ever"] + spare
+            assert max(row["rate"]) < limits["all reports"] + spare
             assert row["rate"][0] < limits.get("one report", 1.0) + spare
         else:
-            assert row["rate"][-1] > 0.8 > limits["for ever"] + spare or row["epsilon"] == 2.0
+            assert row["rate"][-1] > 0.8 > limits["all reports"] + spare or row["epsilon"] == 2.0
     rows += averaging.study_courses(100, (1, 40)) + averaging.study_surveys(100, (1, 40))
     text = averaging.page(rows, 400)
     assert text.count("| `LOLOHA`, kept |") == 6
-    assert "| *at most, for ever* | 45.1 %" in text
+    assert "| *at most, all reports* | 45.1 %" in text
     assert text.count("by change |") == 3
     assert text.count("permanent response drawn anew |") == 1
 
