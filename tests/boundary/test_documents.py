@@ -355,7 +355,7 @@ def test_nesting_that_can_be_read_is_told_shortly(depth: int) -> None:
     ],
 )
 def test_a_key_that_comes_twice_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"not a survey: .* the key '.*' is there twice$"):
+    with pytest.raises(ValueError, match=r"not a survey: .* the key '.*' occurs twice$"):
         Survey.from_json(text)
 
 
