@@ -165,9 +165,9 @@ def test_tables_have_no_labels(mechanism: Any) -> None:
 
 def test_reports_are_not_taken_from_what_is_counted_already() -> None:
     for wrong in (Counter([0, 1, 1]), {0: 1}, pd.DataFrame({0: [1], 1: [1]})):
-        with pytest.raises(TypeError, match=r"not .*: Counts takes what is counted already"):
+        with pytest.raises(TypeError, match=r"not .*: if they are counted already, use Counts"):
             RR.count(wrong)
     with pytest.raises(TypeError, match="answers must be a list or an array, not Counter"):
         RR.encode_many(Counter([0, 1, 1]))
-    with pytest.raises(TypeError, match="one a person, not Counter: over"):
+    with pytest.raises(TypeError, match="one per person, not Counter: over"):
         OVER.mechanism.encode_many(Counter(["tea", "tea"]))
