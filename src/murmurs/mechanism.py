@@ -86,7 +86,7 @@ class AnyMechanism(ABC, Generic[Report]):
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction] | None:
-        """Probabilities that a report supports an answer if the permanent response does, or not.
+        """Probabilities of supporting an answer if the permanent response does, and if it does not.
 
         None if there is no permanent response and every report is drawn anew.
         """
@@ -192,14 +192,14 @@ class Mechanism(AnyMechanism[Report]):
     def encode(self, answer: int, random: Chance = None) -> Report:
         """Return a private report of one answer.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         return self._encode_one(self.check(answer), as_randomness(random))
 
     def encode_many(self, answers: object, random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         array = integers(answers, "answers", of_labels=_OF_LABELS)
         source = bulk(random)
@@ -296,14 +296,14 @@ class OpenMechanism(AnyMechanism[Report]):
     def encode(self, text: str, random: Chance = None) -> Report:
         """Return a private report of one string.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         return self._encode_one(self.check(text), as_randomness(random))
 
     def encode_many(self, texts: Iterable[str], random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         if isinstance(texts, str | bytes):
             raise TypeError("answers are a list of strings, not one string")
@@ -337,7 +337,7 @@ class OpenMechanism(AnyMechanism[Report]):
         return numbers.setdefault(form, len(numbers))
 
     def check(self, text: object) -> str:
-        """Return a string in its normal form; refuse, without quoting it, what is not text."""
+        """Return a string in its normal form; refuse, without quoting, what is empty or no text."""
         return strings.normal(text)
 
 

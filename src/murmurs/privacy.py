@@ -77,9 +77,9 @@ def truth_ratio(numerator: int, reports_per_supporting: Fraction) -> Fraction:
 
 
 def flip_numerator(epsilon: float, bits: int = 1) -> int:
-    """Return the smallest probability of flipping each of ``bits`` that keeps epsilon, times 2**53.
+    """Return the smallest probability of a flip, times 2**53, that keeps epsilon for ``bits``.
 
-    The ratio is ((2**53 - flip) / flip)^bits.
+    Each of ``bits`` bits is flipped; the ratio is ((2**53 - flip) / flip)^bits.
 
     >>> flip_numerator(700.0), flip_numerator(2.0, bits=2) == flip_numerator(1.0)
     (1, True)

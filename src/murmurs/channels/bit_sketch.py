@@ -85,8 +85,7 @@ class BitSketch(Tables):
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the cells: bits of one row are independent given the row.
 
-        Two reports of one person have the same row, and a bit of both shares all but its `fresh`
-        variance.
+        Two reports of one person have the same row, and their bits share all variance but `fresh`.
         """
         size, times = 1 + self.width, self.times
         out = np.zeros((self.rows * size, self.rows * size))

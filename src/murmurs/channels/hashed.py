@@ -124,7 +124,7 @@ class Sketch(Channel):
         return min(scale / n * pairs / float(constant.max()), 1.0)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Add sampling, which also makes more pairs of people with one answer than shares say."""
+        """Add sampling, which also makes more pairs of people share an answer."""
         scale, pair = self._collision
         pairs = shares * (1 - shares) * pair
         more = scale * self.times / n * (pairs.sum() - pairs)

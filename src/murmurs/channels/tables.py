@@ -29,7 +29,7 @@ ALWAYS_SOLVED = 50
 """The most candidates that are solved for together if possible, however few the equations."""
 
 AMPLE = 5
-"""Equations per candidate from which a longer list is solved for together, too."""
+"""Equations per candidate from which longer lists are solved for together, too."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,7 @@ class Layout(ABC):
         return np.concatenate([gather(places, flat) for _, places in self.blocks()])
 
     def alike(self) -> list[Integers]:
-        """Return groups of answers with the same buckets in every row, which look the same.
+        """Return groups of answers that cannot be told apart: their buckets agree in every row.
 
         Buckets get random whole numbers; answers with equal sums in two such draws are alike.
         """

@@ -188,7 +188,7 @@ def _add_bits(words: U64, sums: U64) -> None:
 
 @njit(nogil=True, cache=True)
 def bit_totals(packed: U8, k: int) -> I64:
-    """Count the set bits of each column, by blocks whose sums fit in a byte."""
+    """Count the set bits of each column, in blocks whose sums fit in a byte."""
     n, size = packed.shape
     total = np.zeros(size * 8, np.int64)
     if size % 8 == 0:
@@ -342,7 +342,7 @@ def gram(places: U32, table: F64, hashes: int) -> F64:
 
 @njit(nogil=True, cache=True)
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
-    """Use tables of 256 entries, one for each byte of bits, both to look up and to add up."""
+    """Look up shares in tables of 256 entries, one for each byte of bits, and add up likewise."""
     n, size = rows.shape
     tables = np.zeros((size, 256))
     for b in range(size):

@@ -182,7 +182,7 @@ def gram(places: U32, table: F64, hashes: int) -> F64:
 
 
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
-    """Use tables of 256 entries, one for each byte of bits, both to look up and to add up."""
+    """Look up shares in tables of 256 entries, one for each byte of bits, and add up likewise."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     tables = bits @ shares.reshape(-1, 8).T  # the share of every byte value, for every byte
     total, height = 0.0, 0.0

@@ -62,7 +62,7 @@ class Hadamard(Truthful[int]):
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """Twice the blocks: half the positions of one block support an answer."""
+        """Twice the number of blocks: half the positions of one block support an answer."""
         return Fraction(2 * self.blocks)
 
     @property

@@ -48,7 +48,7 @@ class Longitudinal(AnyMechanism[Report]):
     @property
     @abstractmethod
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """Probabilities that a report supports an answer if the permanent response does, or not.
+        """Probabilities of supporting an answer if the permanent response does, and if it does not.
 
         A permanent response supports its own answer with one probability and any other answer with
         another; over both rounds the probabilities are p* and q*.

@@ -23,10 +23,10 @@ class LOSUE(LongitudinalUnary):
 
     Law: the permanent bits are drawn first, then the bits of the report, each from the first to
     the last. The permanent bit of the answer is 1 with probability 1/2, every other with
-    probability permanent_flip / 2**53, the smallest that keeps (1 - u) / u <= e^epsilon_permanent.
-    Each bit of a report is the permanent bit, flipped with probability flip / 2**53, the
-    smallest that keeps epsilon for one report: p* = 1/2 and, with u = permanent_flip and v = flip,
-    q* = u (1 - v) + (1 - u) v. Arcolezi et al. (2022).
+    probability u = permanent_flip / 2**53, the smallest that keeps (1 - u) / u <=
+    e^epsilon_permanent. Each bit of a report is the permanent bit, flipped with probability
+    v = flip / 2**53, the smallest that keeps epsilon for one report: p* = 1/2 and q* =
+    u (1 - v) + (1 - u) v. Arcolezi et al. (2022).
 
     >>> losue = LOSUE(k=20, epsilon=1.0, epsilon_permanent=2.0)
     >>> losue.epsilon_realised, losue.epsilon_permanent_realised

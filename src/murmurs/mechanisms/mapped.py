@@ -19,7 +19,7 @@ from murmurs.wire import CohortBits
 
 @dataclass(frozen=True)
 class Mapped(Over[CohortBits]):
-    """RAPPOR over candidates whose bits are given as a map, by whatever hash."""
+    """RAPPOR over candidates whose bits are given as a map, whatever the hash."""
 
     map: Listed = field(kw_only=True)
 

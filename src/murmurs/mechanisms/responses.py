@@ -65,7 +65,7 @@ class Responses(Longitudinal[Report]):
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """The probabilities q and p of a bit."""
+        """The probabilities q and p that a bit of the report is set."""
         return Fraction(self.q_numerator, SCALE), Fraction(self.p_numerator, SCALE)
 
     @property

@@ -10,7 +10,7 @@ from murmurs.boundary.checks import whole
 from murmurs.privacy import SCALE, flip_numerator, truth_numerator
 
 MOST_CELLS = 2**24
-"""The most cells in a mechanism's counts: 128 MiB, a few times which a collector needs."""
+"""The most cells in a mechanism's counts: 128 MiB, of which a collector needs a few copies."""
 
 LEFT_OPEN: Any = None
 """The default of a parameter that the mechanism chooses if it is not given."""

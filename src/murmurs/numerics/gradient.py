@@ -14,8 +14,8 @@ Operator = Callable[[Floats], Floats]
 def largest_eigenvalue(normal: Operator, start: Floats, rounds: int) -> float:
     """Return approximately the largest eigenvalue of a symmetric operator, by power iteration.
 
-    ``start`` must have a component in the direction of its eigenvector. A random start would make
-    the result depend on the order of the answers.
+    ``start`` must not be orthogonal to the eigenvector. A random start would make the result depend
+    on the order of the answers.
     """
     size, probe = 0.0, start
     for _ in range(rounds):

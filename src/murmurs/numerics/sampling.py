@@ -46,7 +46,7 @@ def _choose_one_by_one(pool: Integers, size: int, rng: np.random.Generator) -> I
 
 
 def split_uniformly(people: Integers, places: int, rng: np.random.Generator) -> Integers:
-    """Assign each person uniformly to one of ``places`` buckets; return counts, buckets last axis.
+    """Assign people uniformly to ``places`` buckets; return counts, with buckets as the last axis.
 
     The buckets are halved again and again, and a binomial draw splits the people. The probabilities
     are ratios of small whole numbers; drawing bucket by bucket would accumulate rounding errors.
