@@ -609,7 +609,7 @@ def test_the_same_people_stay_in_their_cohorts() -> None:
         mm.pool([one, two], people="same")
     pooled = mm.pool([one, one], people="same")
     assert (pooled.times, pooled.people) == (2, 2)
-    with pytest.raises(ValueError, match="row 0 has 3 reports, not 2 of each person"):
+    with pytest.raises(ValueError, match="row 0 has 3 reports, but each person sends 2"):
         mm.Counts(RAPPOR, 4, np.array([[3, 0, 0, 0], [1, 0, 0, 0]]), times=2)
     assert pooled.over(["tea", "mate"]).times == 2
 

@@ -1,9 +1,9 @@
 """The law of the count cells given an answer: mean, inverse, variance, covariance.
 
-A report adds something to some cells; the channel says what, on average and around it. Estimators
-know channels and nothing else of a mechanism. Two noises are told apart by name: *conditional* on
-the true counts of the people who answered only the privacy noise is left; for a *sampled*
-population the people themselves are a draw from it.
+A report adds to some cells; the channel describes the mean and the variance of what it adds.
+Estimators know the channel of a mechanism and nothing else about it. There are two kinds of noise:
+*conditional* on the true counts of the respondents, only the privacy noise is left; for a *sampled*
+population, the respondents themselves are a random sample.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from murmurs.channels.repeats import ONCE, Repeats
 from murmurs.numerics.arrays import Floats, Integers, exact_sum
 
 MOST_PEOPLE = 2**62
-"""Reports of the largest counts; sums of a few such numbers stay within 64 bits."""
+"""The most reports in counts; sums of a few such numbers fit in 64 bits."""
 
 
 class Channel(ABC):
-    """What an answer among ``k`` adds to the cells, and how to get back from cells to shares.
+    """What each of ``k`` answers adds to the cells, and how to get from cells back to shares.
 
-    Among n reports there may be several of each person: ``repeats`` says how many.
+    Each person may have sent several of the n reports: ``repeats`` says how many.
     """
 
     k: int
@@ -40,39 +40,39 @@ class Channel(ABC):
     @property
     @abstractmethod
     def is_histogram(self) -> bool:
-        """Whether each report adds one to exactly one cell, so that the cells tell all it says."""
+        """Whether each report adds one to exactly one cell, so that no information is lost."""
 
     @abstractmethod
     def law_of(self, answer: int) -> list[Fraction]:
-        """Return exactly what one report of this answer adds to each cell on average."""
+        """Return what one report of this answer adds to each cell on average, exactly."""
 
     @property
     @abstractmethod
     def base(self) -> Floats:
-        """What a report adds to the cells on average, whatever the answer; it broadcasts."""
+        """What a report adds to the cells on average, whatever the answer; may be broadcast."""
 
     @abstractmethod
     def gain(self, shares: Floats) -> Floats:
-        """Return what the answers add to the cells on average beyond the base; it is linear."""
+        """Return what the answers add to the cells on average beyond the base, linearly."""
 
     @abstractmethod
     def adjoint(self, weights: Floats) -> Floats:
-        """Return the adjoint of `gain`: for each answer, the weights of the cells it adds to."""
+        """Return the adjoint of `gain`: for each answer, the weight of the cells it adds to."""
 
     @abstractmethod
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
-        """Return the unbiased linear estimate of the shares; it may be negative."""
+        """Return the unbiased linear estimate of the shares; shares may be negative."""
 
     @abstractmethod
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return c and s: each inverted share has variance c + s * (that share) among n people.
+        """Return c and s: each inverted share has variance c + s * share among n people.
 
-        ``shares`` says what the other answers are, where c depends on them.
+        c may depend on the other answers, whose shares are in ``shares``.
         """
 
     @property
     def times(self) -> int:
-        """How many of the reports come from each person."""
+        """The number of reports from each person."""
         return self.repeats.times
 
     def repeating(self, repeats: Repeats) -> Self:
@@ -80,46 +80,46 @@ class Channel(ABC):
         return dataclasses.replace(self, repeats=repeats)  # type: ignore[type-var]
 
     def groups(self, cells: Integers) -> Integers:
-        """Return the reports of each group that nobody leaves, as are cohorts."""
+        """Return the number of reports of each fixed group of people, such as a cohort."""
         return cells[:0]
 
     def conditioned_on(self, cells: Integers) -> Self:
-        """Return the channel given what the cells say about anything but the answers.
+        """Return the channel given what the cells say about anything except the answers.
 
-        Where people are split by chance, as into cohorts, that is how many there are in each.
+        If people are split at random, as into cohorts, that is how many there are in each.
         """
         return self
 
     @property
     def other(self) -> int | None:
-        """The answer that stands for everything in no list, in an open alphabet."""
+        """The answer for all unlisted strings in an open alphabet, otherwise None."""
         return None
 
     @property
     def is_crowded(self) -> bool:
-        """Whether there are too many answers to estimate together, but some can be chosen."""
+        """Whether there are too many answers to estimate together, but some can be selected."""
         return False
 
     def collision_part(self, shares: Floats, n: int) -> float:
-        """Return which part of the variance comes from collisions that could be solved for."""
+        """Return the part of the variance due to collisions that could be solved for."""
         return 0.0
 
     @property
     def false_support(self) -> float | None:
-        """The chance that a report speaks for an answer that nobody holds, if that is what counts.
+        """The probability that a report supports an answer that nobody holds, if that is counted.
 
-        Where it is small, the inverse of few reports is skewed. Of several reports of each person
-        it is that of one person's yes or no that is as skewed as their sum.
+        If it is small, estimates from few reports are skewed. If each person reports several times,
+        it is the probability of a single yes or no that is as skewed as the sum of their reports.
         """
         return None
 
     @property
     def tells_absence(self) -> bool:
-        """Whether the inverse of an answer that nobody holds is zero but for known noise."""
+        """Whether an answer that nobody holds is estimated as zero, up to known noise."""
         return True
 
     def why_impossible(self, cells: Integers, n: int) -> str | None:
-        """Return why these cells cannot come from n reports, or None; each is within 0..n."""
+        """Return why these cells, each within 0..n, cannot come from n reports, or None."""
         if not self.is_histogram:
             return None
         total = exact_sum(cells)
@@ -128,15 +128,15 @@ class Channel(ABC):
         return f"cells add up to {total}, but each of {n} reports counts in exactly one"
 
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
-        """Return how many reports support each answer, and the chances that a true and a false do.
+        """Return how many reports support each answer, and the probabilities hit and miss.
 
-        Given the true counts, each is then a sum of two binomial numbers. None where the inverse
-        is not made of such counts.
+        Given the true counts, each number is then a sum of two binomial numbers. None if the
+        inverse is not based on such numbers.
         """
         return None
 
     def mean(self, shares: Floats) -> Floats:
-        """Return what one report adds to the cells on average, when answers have these shares."""
+        """Return what one report adds to the cells on average if answers have these shares."""
         return np.asarray(self.base + self.gain(shares))
 
     def variance(self, histogram: Integers | Floats) -> Floats:
@@ -147,14 +147,14 @@ class Channel(ABC):
         return np.asarray(constant + slope * shares)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Return the variance of each inverted share when people are drawn from a population.
+        """Return the variance of each inverted share if people are sampled from a population.
 
-        Here as elsewhere n counts reports.
+        As everywhere, n is the number of reports.
         """
         return self.variance(shares * n) + shares * (1 - shares) * self.times / n
 
     def matrix(self) -> Floats:
-        """Return the means of the cells, one row an answer; for small alphabets."""
+        """Return the means of the cells, one row per answer; for small alphabets."""
         base = np.broadcast_to(self.base, self.cells)
         return np.array([(base + self.gain(unit)).ravel() for unit in np.eye(self.k)])
 
@@ -166,7 +166,7 @@ class Channel(ABC):
         return np.diag(histogram @ rows) - rows.T @ (rows * np.asarray(histogram)[:, None])
 
     def covariance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Return the covariance of the cells when people are drawn from a population."""
+        """Return the covariance of the cells if people are sampled from a population."""
         rows = self.matrix()
         people = np.diag(shares) - np.outer(shares, shares)
         return self.covariance(n * shares) + n * self.times * rows.T @ people @ rows
@@ -174,13 +174,13 @@ class Channel(ABC):
     def expected_l2(self, n: int, shares: Floats | None = None, *, sampled: bool = False) -> float:
         """Return the expected squared l2 distance of the inverted shares from the truth.
 
-        The truth is the shares of the people who answered, or with ``sampled`` those of the
-        population they come from. Without shares the answers are taken as uniform.
+        The truth is the shares among the respondents or, with ``sampled``, in the population they
+        come from. Without ``shares``, answers are taken as uniform.
         """
         return float(self._variances(n, shares, sampled).sum())
 
     def expected_l1(self, n: int, shares: Floats | None = None, *, sampled: bool = False) -> float:
-        """Return the expected l1 distance, each error being nearly normal: sum sqrt(2 var / pi)."""
+        """Return the expected l1 distance, sum sqrt(2 var / pi), taking each error as normal."""
         return float(np.sqrt(self._variances(n, shares, sampled) * 2 / np.pi).sum())
 
     def _variances(self, n: int, shares: Floats | None, sampled: bool) -> Floats:

@@ -1,9 +1,9 @@
-"""What each mechanism owes, and the checks all of them share.
+"""The interface of all mechanisms, and the checks they share.
 
-A mechanism is frozen parameters. It says how one answer becomes a report (`encode`), the same for
-many (`encode_many`), how reports add up (`count`), what a whole population's reports add up to
-(`simulate`), and the law of all three (`channel`). Its probabilities are integers over 2**53,
-settled once: from epsilon when it is made, or as given when it is read from a survey.
+A mechanism is a set of frozen parameters. It defines how an answer becomes a report (`encode`, or
+`encode_many` for many people), how reports are counted (`count`), how to draw the counts of a whole
+population (`simulate`), and the law of all of these (`channel`). Its probabilities are integers
+over 2**53, fixed once: computed from epsilon when it is made, or read from a survey.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report, Reports, Shape
 
 LARGEST_K = 10**6
-_OF_LABELS = ": a question tells the number of a label, question.answer(label)"
+_OF_LABELS = ": question.answer(label) gives the number of a label"
 
 
 class AnyMechanism(ABC, Generic[Report]):
-    """What every mechanism has, whether its answers are listed or not."""
+    """What every mechanism has, with a fixed list of answers or without."""
 
     epsilon: float
 
     @property
     @abstractmethod
     def shape(self) -> Shape[Report]:
-        """How a report is written down."""
+        """How a report is written."""
 
     @property
     @abstractmethod
@@ -62,33 +62,33 @@ class AnyMechanism(ABC, Generic[Report]):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the answers, where the mechanism knows them."""
+        """The labels of the answers, if the mechanism knows them."""
         return ()
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
-        """Return an open mechanism viewed over candidates; this one has its answers."""
+        """Refuse: only an open mechanism takes candidates."""
         raise TypeError(f"{self} has a fixed list of answers; over() is for open questions")
 
     @property
     def epsilon_realised(self) -> float:
-        """The epsilon that the integer probabilities give, rounded up; at most `epsilon`."""
+        """The epsilon of the integer probabilities, rounded up; at most `epsilon`."""
         return log_above(self.ratio)
 
     @property
     def _work_size(self) -> int:
-        """Bytes that encoding one person among many works on."""
+        """The number of bytes that `encode_many` works on per person."""
         return self.shape.size
 
     def _chunks(self, n: int) -> Iterator[slice]:
-        """Split n people into parts that encoding can work on at once."""
+        """Split n people into chunks that are encoded at once."""
         size = min(CHUNK, max(1, CHUNK_BYTES // self._work_size))
         return (slice(start, start + size) for start in range(0, n, size))
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction] | None:
-        """Chances that a report speaks for an answer, if the permanent response does, and if not.
+        """Probabilities of supporting an answer if the permanent response does, and if it does not.
 
-        None where there is no permanent response: every report is drawn anew.
+        None if there is no permanent response and every report is drawn anew.
         """
         return None
 
@@ -98,9 +98,9 @@ class AnyMechanism(ABC, Generic[Report]):
         return self.second_round is not None
 
     def repeated(self, times: int) -> Channel:
-        """Return the law of the count cells when each person reports so many times.
+        """Return the law of the count cells if each person reports this many times.
 
-        All of a person's reports are made from one permanent response.
+        All reports of a person are made from one permanent response.
         """
         if times == 1:
             return self.channel
@@ -113,15 +113,15 @@ class AnyMechanism(ABC, Generic[Report]):
 
     @property
     def bits(self) -> float:
-        """Information in one report, in bits; `shape.size` is what it takes in bytes."""
+        """The information in one report, in bits; `shape.size` is its length in bytes."""
         return self.shape.bits
 
     def count(self, reports: Reports | bytes | bytearray | memoryview | Iterable[Any]) -> Counts:
-        """Add reports up.
+        """Count reports.
 
-        Reports come as the array of `encode_many`, as an iterable of such arrays (which need not
-        fit in memory together), as an iterable of single reports of `encode`, or packed one after
-        another in bytes.
+        Reports are an array from `encode_many`, an iterable of such arrays (which need not fit in
+        memory together), an iterable of single reports from `encode`, or bytes with packed reports
+        one after another.
         """
         if isinstance(reports, np.ndarray):
             return self._count_array(reports)
@@ -130,7 +130,7 @@ class AnyMechanism(ABC, Generic[Report]):
         if isinstance(reports, Mapping) or hasattr(reports, "columns"):
             raise TypeError(
                 f"reports are an array, bytes, or a list of reports, not {type(reports).__name__}: "
-                "Counts takes what is counted already"
+                "if they are counted already, use Counts"
             )
         n, cells = 0, np.zeros(self.channel.cells, np.int64)
         single: list[Any] = []
@@ -146,7 +146,7 @@ class AnyMechanism(ABC, Generic[Report]):
         return Counts(self, n, cells)
 
     def count_checked(self, parts: Iterable[Reports]) -> Counts:
-        """Add up arrays of reports that the shape has checked, as those that come from files."""
+        """Count arrays of reports that are checked already, such as those from files."""
         n, cells = 0, np.zeros(self.channel.cells, np.int64)
         for part in parts:
             n += len(part)
@@ -158,7 +158,7 @@ class AnyMechanism(ABC, Generic[Report]):
         return Counts(self, len(checked), self._count(checked))
 
     def to_document(self) -> dict[str, Any]:
-        """Return name and parameters, integer probabilities included, as plain values for JSON."""
+        """Return name and parameters, with the integer probabilities, as plain values for JSON."""
         values = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)  # type: ignore[arg-type]
@@ -167,13 +167,13 @@ class AnyMechanism(ABC, Generic[Report]):
         return {"name": type(self).__name__, **values}
 
     def _set(self, **values: object) -> None:
-        """Settle fields of the frozen dataclass; only for ``__post_init__``."""
+        """Set fields of the frozen dataclass; only for ``__post_init__``."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
 class Mechanism(AnyMechanism[Report]):
-    """A way to answer one question with answers 0..k-1 privately."""
+    """A way to answer one question privately, with answers 0..k-1."""
 
     k: int
 
@@ -187,19 +187,19 @@ class Mechanism(AnyMechanism[Report]):
 
     @abstractmethod
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Return the cells of a whole population, drawn at once."""
+        """Draw the cells of a whole population at once."""
 
     def encode(self, answer: int, random: Chance = None) -> Report:
         """Return a private report of one answer.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         return self._encode_one(self.check(answer), as_randomness(random))
 
     def encode_many(self, answers: object, random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         array = integers(answers, "answers", of_labels=_OF_LABELS)
         source = bulk(random)
@@ -209,7 +209,7 @@ class Mechanism(AnyMechanism[Report]):
         return out
 
     def simulate(self, histogram: object, random: ChanceInBulk = None) -> Counts:
-        """Draw the counts of a whole population, with the law of counting all its reports.
+        """Draw the counts of a whole population, with the law of encoding and counting its reports.
 
         ``histogram`` says how many people hold each answer. The cost does not grow with them.
         """
@@ -219,10 +219,10 @@ class Mechanism(AnyMechanism[Report]):
         return Counts(self, int(people.sum()), self._simulate(people, rng))
 
     def check(self, answer: object) -> int:
-        """Return the answer if it is one of 0..k-1; an error does not tell what it is."""
+        """Return the answer if it is one of 0..k-1; errors do not quote it."""
         number = index(answer)
         if number is None:
-            label = ": question.answer(label) has its number" if isinstance(answer, str) else ""
+            label = _OF_LABELS if isinstance(answer, str) else ""
             raise TypeError(
                 f"an answer of {self} is a whole number from 0 to {self.k - 1}, not of type "
                 f"{type(answer).__name__}{label}"
@@ -232,7 +232,7 @@ class Mechanism(AnyMechanism[Report]):
         return number
 
     def _check_part(self, answers: NDArray[np.integer[Any]], start: int) -> Integers:
-        """Return a part of many answers as wide integers if each is one of 0..k-1."""
+        """Return a chunk of answers as 64-bit integers if each is one of 0..k-1."""
         wide = answers.astype(np.int64, copy=False)
         if len(wide) and int(wide.view(np.uint64).max()) >= self.k:  # negative ones are huge here
             where = start + int(np.argmax(wide.view(np.uint64) >= self.k))
@@ -242,7 +242,7 @@ class Mechanism(AnyMechanism[Report]):
     def check_histogram(self, histogram: object) -> Integers:
         """Return the numbers of people as an array if there is one for each answer.
 
-        Numbers with labels, as those of ``value_counts()``, go where their labels say.
+        Labelled numbers, such as those of ``value_counts()``, are put in the order of the answers.
         """
         given = in_order(histogram, self.k, self.labels, "histogram", self)
         if _look_like_shares(given):
@@ -256,7 +256,7 @@ class Mechanism(AnyMechanism[Report]):
         bad = first_outside(array, 0, MOST_PEOPLE)
         if bad:
             raise ValueError(
-                f"histogram has {shown(bad[1])} people at answer {bad[0]}: from 0 to 2**62 can be"
+                f"histogram has {shown(bad[1])} people at answer {bad[0]}, not from 0 to 2**62"
             )
         wide = array.astype(np.int64)
         if exact_sum(wide) > MOST_PEOPLE:
@@ -264,19 +264,19 @@ class Mechanism(AnyMechanism[Report]):
         return wide
 
     def _settle(self) -> None:
-        """Check what all mechanisms have."""
+        """Check k and epsilon, which all mechanisms have."""
         self._set(k=whole(self.k, "k", 2, LARGEST_K), epsilon=check_epsilon(self.epsilon))
 
 
 class OpenMechanism(AnyMechanism[Report]):
-    """A way to answer one question with any string privately.
+    """A way to answer one question privately, with any string.
 
-    What the strings are is asked when the counts are estimated: `over` takes a list of candidates.
+    Candidates are only needed to estimate from the counts: `over` takes a list of them.
     """
 
     @abstractmethod
     def layout_of(self, texts: Sequence[str]) -> Layout:
-        """Return where checked strings fall."""
+        """Return the buckets of checked strings."""
 
     @abstractmethod
     def _encode_one(self, text: str, random: Randomness) -> Report:
@@ -284,33 +284,33 @@ class OpenMechanism(AnyMechanism[Report]):
 
     @abstractmethod
     def _encode_many(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
-        """Return reports of a chunk of people; their answers are numbers of the layout."""
+        """Return reports of a chunk of people; their answers are numbers within the layout."""
 
     @abstractmethod
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
-        """Return the mechanism whose answers are the candidates, and one for all other strings.
+        """Return the mechanism whose answers are the candidates, plus one for all other strings.
 
-        With ``complete`` there are no others: nobody holds a string that is not listed.
+        With ``complete`` there is no such answer: nobody holds a string that is not listed.
         """
 
     def encode(self, text: str, random: Chance = None) -> Report:
         """Return a private report of one string.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         return self._encode_one(self.check(text), as_randomness(random))
 
     def encode_many(self, texts: Iterable[str], random: ChanceInBulk = None) -> Reports:
         """Return the reports of many people as one compact array.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         if isinstance(texts, str | bytes):
             raise TypeError("answers are a list of strings, not one string")
         if isinstance(texts, Mapping) or hasattr(texts, "columns"):
             raise TypeError(
-                f"answers are a list of strings, one a person, not {type(texts).__name__}: "
-                "over(candidates).simulate takes how many people hold each"
+                f"answers are a list of strings, one per person, not {type(texts).__name__}: "
+                "over(candidates).simulate takes the number of people for each"
             )
         numbers: dict[str, int] = {}
         forms: dict[str, str] = {}
@@ -326,7 +326,7 @@ class OpenMechanism(AnyMechanism[Report]):
     def _number(
         self, text: object, position: int, numbers: dict[str, int], forms: dict[str, str]
     ) -> int:
-        """Return the number of a string among the different ones; each is checked once."""
+        """Return the number of a string among the distinct ones; each is checked once."""
         form = forms.get(text) if isinstance(text, str) else None
         if form is None:
             try:
@@ -337,12 +337,12 @@ class OpenMechanism(AnyMechanism[Report]):
         return numbers.setdefault(form, len(numbers))
 
     def check(self, text: object) -> str:
-        """Return a string in its normal form; what is empty or no text is refused, and not told."""
+        """Return a string in its normal form; refuse, without quoting, what is empty or no text."""
         return strings.normal(text)
 
 
 def _look_like_shares(values: object) -> bool:
-    """Whether values are fractions that add up to one or so, and no numbers of people."""
+    """Return whether values are fractions that add up to about one, not numbers of people."""
     try:
         array = np.asarray(values)
     except ValueError:

@@ -1,8 +1,8 @@
-"""The exact epsilon of integer probabilities, and the integers that keep a wanted epsilon.
+"""The exact epsilon of integer probabilities, and the integers that keep a given epsilon.
 
-Every probability in murmurs is a whole number over ``SCALE`` = 2**53. A probability ratio is
-then a fraction of whole numbers, its logarithm is bounded from above with 60 digits, and the
-promise "at most the epsilon asked for" is a comparison of fractions: no float takes part.
+Every probability in murmurs is a whole number over ``SCALE`` = 2**53. A ratio of probabilities is
+then a fraction of whole numbers, and its logarithm is bounded from above with 60 digits. The
+promise "at most the epsilon asked for" is a comparison of fractions, without floats.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from murmurs.boundary.checks import real
 
 SCALE = 2**53
-"""Denominator of every probability: its numerators are exact in binary64, so in JavaScript too."""
+"""The denominator of every probability; numerators are exact in binary64, so also in JavaScript."""
 
 SMALLEST_EPSILON = 1e-6
 LARGEST_EPSILON = 700.0
@@ -25,13 +25,13 @@ _UPWARD = Context(prec=60, Emin=-999999, Emax=999999, rounding=ROUND_CEILING)
 
 
 def check_epsilon(epsilon: object) -> float:
-    """Return epsilon as a float from 1e-6 to 700, or say what is wrong with it."""
+    """Return epsilon as a float from 1e-6 to 700; refuse anything else."""
     return real(epsilon, "epsilon", SMALLEST_EPSILON, LARGEST_EPSILON)
 
 
 @cache
 def exp_below(epsilon: float) -> Fraction:
-    """Return a fraction at most e**epsilon and closer to it than 1e-58 of its value.
+    """Return a fraction of at most e**epsilon, within 1e-58 of its value.
 
     >>> float(exp_below(1.0))
     2.718281828459045
@@ -41,7 +41,7 @@ def exp_below(epsilon: float) -> Fraction:
 
 
 def log_above(ratio: Fraction) -> float:
-    """Return a float at least ln(ratio), and at most one unit in the last place above it.
+    """Return a float that is at least ln(ratio), and at most one unit in the last place above it.
 
     >>> log_above(Fraction(3))
     1.0986122886681098
@@ -53,12 +53,13 @@ def log_above(ratio: Fraction) -> float:
 
 
 def truth_numerator(epsilon: float, reports_per_supporting: Fraction) -> int:
-    """Return the largest chance of answering truthfully that keeps epsilon, over 2**53.
+    """Return the largest probability of a truthful report that keeps epsilon, times 2**53.
 
-    For mechanisms that, with this chance t, draw uniformly from the s reports that support the
-    answer, and otherwise uniformly from all K reports. With ``reports_per_supporting`` = K / s the
-    largest ratio of the law is 1 + reports_per_supporting * t / (1 - t). The result is at least 1
-    and at most 2**53 - 1: a chance of one would make some reports impossible, and epsilon infinite.
+    It is for mechanisms that, with this probability t, draw uniformly from the s reports that
+    support the answer, and otherwise uniformly from all K reports. With ``reports_per_supporting``
+    = K / s, the largest ratio of the law is 1 + reports_per_supporting * t / (1 - t). The result is
+    from 1 to 2**53 - 1: with probability one, some reports would be impossible and epsilon
+    infinite.
     """
     gain = exp_below(epsilon) - 1
     numerator = math.floor(SCALE * gain / (reports_per_supporting + gain))
@@ -71,14 +72,14 @@ def truth_numerator(epsilon: float, reports_per_supporting: Fraction) -> int:
 
 
 def truth_ratio(numerator: int, reports_per_supporting: Fraction) -> Fraction:
-    """Return the largest ratio of the law for a chance of truth; see `truth_numerator`."""
+    """Return the largest ratio of the law for a probability of truth; see `truth_numerator`."""
     return 1 + reports_per_supporting * Fraction(numerator, SCALE - numerator)
 
 
 def flip_numerator(epsilon: float, bits: int = 1) -> int:
-    """Return the smallest chance of flipping each of so many bits that keeps epsilon, over 2**53.
+    """Return the smallest probability of a flip, times 2**53, that keeps epsilon for ``bits``.
 
-    The ratio is ((2**53 - flip) / flip)^bits.
+    Each of ``bits`` bits is flipped; the ratio is ((2**53 - flip) / flip)^bits.
 
     >>> flip_numerator(700.0), flip_numerator(2.0, bits=2) == flip_numerator(1.0)
     (1, True)
@@ -95,7 +96,7 @@ def flip_numerator(epsilon: float, bits: int = 1) -> int:
 
 
 def flip_ratio(numerator: int) -> Fraction:
-    """Return the ratio of a bit kept to a bit flipped; see `flip_numerator`."""
+    """Return the probability of a kept bit over that of a flipped bit; see `flip_numerator`."""
     return Fraction(SCALE - numerator, numerator)
 
 

@@ -1,8 +1,9 @@
-"""A report's shape: one report to and from bytes, many reports as one compact array.
+"""The shape of a report: one report to and from bytes, many reports as one compact array.
 
-Each report of a shape has the same number of bytes, so a batch is their concatenation and an array
-is its view. Numbers are little-endian; bit j of a row of bits is bit j % 8 of byte j // 8, and
-the unused bits of the last byte are zero. What does not fit its shape is refused, with the value.
+All reports of a shape have the same number of bytes, so a batch is their concatenation and an array
+is a view of it. Numbers are little-endian; bit j of a row of bits is bit j % 8 of byte j // 8, and
+the unused bits of the last byte are zero. A report that does not fit its shape is refused, with its
+value.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from murmurs.numerics.arrays import first_outside
 
 Report = TypeVar("Report")
 Reports = NDArray[Any]
-"""Many reports: integers, rows of packed bits, or records; the shape says which."""
+"""Many reports: integers, rows of packed bits, or records, depending on the shape."""
 
 
 def smallest_unsigned(count: int) -> np.dtype[Any]:
@@ -33,7 +34,7 @@ def smallest_unsigned(count: int) -> np.dtype[Any]:
 
 
 class Shape(ABC, Generic[Report]):
-    """How a report of one kind is written down."""
+    """How one kind of report is written."""
 
     @property
     @abstractmethod
@@ -42,22 +43,22 @@ class Shape(ABC, Generic[Report]):
 
     @property
     def columns(self) -> int | None:
-        """How many elements a report has, or None if it is one element."""
+        """The number of elements in a report, or None if it is one element."""
         return None
 
     @property
     def size(self) -> int:
-        """Bytes of one report."""
+        """The number of bytes in one report."""
         return self.dtype.itemsize * (self.columns or 1)
 
     @property
     @abstractmethod
     def bits(self) -> float:
-        """Information in one report: the logarithm to base two of how many there could be."""
+        """The information in one report: log2 of the number of possible reports."""
 
     @abstractmethod
     def pack(self, report: Report) -> bytes:
-        """Return the bytes of one report; a report of another shape is refused."""
+        """Return the bytes of one report; refuse a report of another shape."""
 
     @abstractmethod
     def _unpack(self, row: bytes) -> Report: ...
@@ -66,11 +67,11 @@ class Shape(ABC, Generic[Report]):
     def _check_rows(self, reports: Reports) -> None: ...
 
     def unpack(self, data: bytes) -> Report:
-        """Return the report that the bytes stand for; other bytes are refused."""
+        """Return the report that the bytes represent; refuse other bytes."""
         return self._unpack(self.from_bytes(data, one=True).tobytes())
 
     def from_bytes(self, data: bytes | bytearray | memoryview, *, one: bool = False) -> Reports:
-        """Return a batch of reports as an array (without copying); bad ones are refused."""
+        """Return a batch of reports as an array, without copying; refuse bad reports."""
         length = memoryview(data).nbytes
         if (one and length != self.size) or length % self.size:
             raise ValueError(f"{length} bytes are not reports of {self.size} bytes each: {self}")
@@ -91,7 +92,7 @@ class Shape(ABC, Generic[Report]):
         return np.empty(n if self.columns is None else (n, self.columns), self.dtype)
 
     def check(self, reports: Reports) -> Reports:
-        """Return the array if all its reports have this shape, else say which one does not."""
+        """Return the array if all its reports have this shape; refuse the first that does not."""
         like = self.empty(0)
         array = np.asarray(reports)
         if array.dtype != self.dtype or array.shape[1:] != like.shape[1:] or array.ndim == 0:
@@ -132,7 +133,7 @@ class Category(Shape[int]):
         return int.from_bytes(row, "little")
 
     def check(self, reports: Reports) -> Reports:
-        """Return the array in the smallest type; any array of whole numbers in range will do."""
+        """Return the array in the smallest type; accept any whole numbers in range."""
         array = np.asarray(reports)
         if array.dtype == self.dtype:
             return super().check(array)
@@ -168,7 +169,7 @@ class Bits(Shape[bytes]):
 
     @property
     def columns(self) -> int:
-        """Bytes of a row."""
+        """The number of bytes in a row."""
         return -(-self.count // 8)
 
     @property
@@ -188,11 +189,11 @@ class Bits(Shape[bytes]):
         return bytes(out)
 
     def flags(self, report: bytes) -> list[bool]:
-        """Return the bits of a report; `of` turned round."""
+        """Return the bits of a report; the inverse of `of`."""
         return [report[j >> 3] >> (j & 7) & 1 == 1 for j in range(self.count)]
 
     def pack(self, report: bytes) -> bytes:
-        """Return the packed bytes themselves, checked."""
+        """Check the packed bytes and return them."""
         if not isinstance(report, bytes):
             raise TypeError(f"a report of {self} is bytes, not {shown(report)}")
         self.from_bytes(report, one=True)
@@ -207,9 +208,9 @@ class Bits(Shape[bytes]):
 
 @dataclass(frozen=True)
 class Members(Shape[tuple[int, ...]]):
-    """A set of ``w`` of ``k`` numbers: as a row of bits or as a rising list, whichever is shorter.
+    """A set of ``w`` of ``k`` numbers, as a row of bits or as a rising list, whichever is shorter.
 
-    A single report is the rising tuple; neither form tells in which order members were drawn.
+    A single report is a rising tuple; neither form reveals the order in which members were drawn.
     """
 
     k: int
@@ -222,12 +223,12 @@ class Members(Shape[tuple[int, ...]]):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Bytes of a row of bits, or the smallest unsigned integer for a member."""
+        """Bytes for a row of bits, or the smallest unsigned integer that holds a member."""
         return np.dtype(np.uint8) if self.as_bits else smallest_unsigned(self.k)
 
     @property
     def columns(self) -> int:
-        """Bytes of a row, or members."""
+        """The number of bytes in a row, or of members."""
         return -(-self.k // 8) if self.as_bits else self.w
 
     @property
@@ -258,7 +259,7 @@ class Members(Shape[tuple[int, ...]]):
         return tuple(int(x) for x in np.frombuffer(row, self.dtype))
 
     def from_packed_bits(self, rows: NDArray[np.uint8]) -> Reports:
-        """Return sets given as rows of packed bits in the form of this shape."""
+        """Return sets, given as rows of packed bits, in the form of this shape."""
         if self.as_bits:
             return rows
         flags = np.unpackbits(rows, axis=1, bitorder="little")
@@ -277,7 +278,7 @@ class Members(Shape[tuple[int, ...]]):
 
 
 class Hash(NamedTuple):
-    """A report of local hashing: which hash function, and the randomised bucket."""
+    """A report of local hashing: the seed of the hash function, and the randomised bucket."""
 
     seed: int
     value: int
@@ -300,7 +301,7 @@ class Hashed(Shape[Hash]):
         return 32 + math.log2(self.count)
 
     def pack(self, report: Hash) -> bytes:
-        """Return the seed's four bytes and the value's."""
+        """Return the four bytes of the seed, then those of the value."""
         seed, value = _fields(report, 2, self)
         value = whole(value, "value", 0, self.count - 1)
         head = whole(seed, "seed", 0, 2**32 - 1).to_bytes(4, "little")
@@ -316,7 +317,7 @@ class Hashed(Shape[Hash]):
 
 
 class CohortBits(NamedTuple):
-    """A report in a cohort: which cohort, and its randomised bits; a sketch's row is a cohort."""
+    """A report in a cohort: its number and the randomised bits; a sketch's row is a cohort."""
 
     cohort: int
     bits: bytes
@@ -341,7 +342,7 @@ class BitsByCohort(Shape[CohortBits]):
         return self.count + math.log2(self.cohorts)
 
     def pack(self, report: CohortBits) -> bytes:
-        """Return the cohort's bytes and the packed bits."""
+        """Return the bytes of the cohort, then the packed bits."""
         cohort, bits = _fields(report, 2, self)
         width = -(-self.count // 8)
         head = whole(cohort, "cohort", 0, self.cohorts - 1).to_bytes(self.size - width, "little")

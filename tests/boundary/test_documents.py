@@ -78,8 +78,8 @@ def test_counts_are_read_back(mechanism: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.pop("n"), "counts are an object of mechanism, n and cells"),
-        (lambda d: d.update(more=1), "counts are an object of mechanism, n and cells"),
+        (lambda d: d.pop("n"), "counts are an object with mechanism, n, cells"),
+        (lambda d: d.update(more=1), "counts are an object with mechanism, n, cells"),
         (lambda d: d.update(n="3"), "n must be a whole number, not '3'"),
         (lambda d: d.update(n=4), "cells add up to 3, but each of 4 reports"),
         (lambda d: d.update(cells=[True, 1, 1]), "cells must be whole numbers, number 0 is of typ"),
@@ -100,7 +100,7 @@ def test_counts_that_are_none_are_refused(change: Any, message: str) -> None:
 
 @pytest.mark.parametrize("wrong", [None, [], "counts", 7])
 def test_what_is_no_object_is_no_counts(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="counts are an object of mechanism, n and cells"):
+    with pytest.raises(ValueError, match="counts are an object with mechanism, n, cells"):
         counts_from_document(wrong)
 
 
@@ -355,7 +355,7 @@ def test_nesting_that_can_be_read_is_told_shortly(depth: int) -> None:
     ],
 )
 def test_a_key_that_comes_twice_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"not a survey: .* the key '.*' is there twice$"):
+    with pytest.raises(ValueError, match=r"not a survey: .* the key '.*' occurs twice$"):
         Survey.from_json(text)
 
 

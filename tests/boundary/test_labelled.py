@@ -111,11 +111,11 @@ def test_the_way_out_works() -> None:
         (RR, pd.Series([1, 2], [0, 0]), "histogram has the label 0 twice"),
         (RR, pd.Series([1], [4]), "histogram has the label 4, which is not one of 0..3"),
         (RR, pd.Series([1.0], [2.0]), "histogram has the label 2.0, which is not one of 0..3"),
-        (OVER, {"milk": 1}, "histogram has the label 'milk', which is no answer of ORR"),
+        (OVER, {"milk": 1}, "histogram has the label 'milk', which is not an answer of ORR"),
         (OVER, {"tea": 1, 0: 2}, "histogram has the label 0 twice"),
-        (OVER, {4: 1}, "histogram has the label 4, which is no answer of ORR"),
-        (RR, pd.DataFrame({"v": [0], "n": [1]}), "histogram has the columns ['v', 'n']: hand in"),
-        (RR, pl.DataFrame({"v": [0]}), "histogram has the columns ['v']: hand in one column"),
+        (OVER, {4: 1}, "histogram has the label 4, which is not an answer of ORR"),
+        (RR, pd.DataFrame({"v": [0], "n": [1]}), "histogram has the columns ['v', 'n']: pass"),
+        (RR, pl.DataFrame({"v": [0]}), "histogram has the columns ['v']: pass one column"),
     ],
     ids=str,
 )
@@ -159,15 +159,15 @@ def test_tables_have_no_labels(mechanism: Any) -> None:
         {0: 1},
     ]
     for form in wrong:
-        with pytest.raises(ValueError, match=r"are a table without labels: hand in an array"):
+        with pytest.raises(ValueError, match=r"must be a table without labels: pass an array"):
             Counts(mechanism, counts.n, form)
 
 
 def test_reports_are_not_taken_from_what_is_counted_already() -> None:
     for wrong in (Counter([0, 1, 1]), {0: 1}, pd.DataFrame({0: [1], 1: [1]})):
-        with pytest.raises(TypeError, match=r"not .*: Counts takes what is counted already"):
+        with pytest.raises(TypeError, match=r"not .*: if they are counted already, use Counts"):
             RR.count(wrong)
     with pytest.raises(TypeError, match="answers must be a list or an array, not Counter"):
         RR.encode_many(Counter([0, 1, 1]))
-    with pytest.raises(TypeError, match="one a person, not Counter: over"):
+    with pytest.raises(TypeError, match="one per person, not Counter: over"):
         OVER.mechanism.encode_many(Counter(["tea", "tea"]))

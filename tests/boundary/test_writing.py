@@ -155,7 +155,7 @@ def test_a_file_that_may_only_be_read_is_not_replaced(
     path = tmp_path / "file"
     path.write_bytes(BEFORE)
     monkeypatch.setattr(os, "access", lambda *_: False)  # who may do everything may write it too
-    with pytest.raises(PermissionError, match=rf"^cannot write {path}: it may only be read$"):
+    with pytest.raises(PermissionError, match=rf"^cannot write {path}: it is read-only$"):
         write(path)
     assert path.read_bytes() == BEFORE
 

@@ -141,5 +141,5 @@ def test_one_string_is_no_list(wrong: Any) -> None:
 def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "MOST_CANDIDATES", 3)
     assert candidates(["a", "b", "c"]) == ("a", "b", "c")
-    with pytest.raises(ValueError, match=r"^there are 4 candidates, at most 3 are taken$"):
+    with pytest.raises(ValueError, match=r"^there are 4 candidates, at most 3 are allowed$"):
         candidates(["a", "b", "c", "d"])

@@ -404,8 +404,8 @@ def test_a_numpy_integer_is_an_answer(mechanism: AnyMechanism) -> None:
         ([0, None], TypeError, "answers must be whole numbers, number 1 is of type NoneType"),
         ((x for x in "01"), TypeError, "answers must be a list or an array, not generator"),
         ([[0, 1]], ValueError, r"answers must be one-dimensional, not of shape \(1, 2\)"),
-        (["0"], TypeError, r"is of type str: a question tells the .*, question.answer\(label\)"),
-        (np.array(["0"]), TypeError, r"not text: a question tells .*, question.answer\(label\)"),
+        (["0"], TypeError, r"is of type str: question.answer\(label\) gives the number"),
+        (np.array(["0"]), TypeError, r"not text: question.answer\(label\) gives the number"),
     ],
 )
 def test_bad_answers_in_bulk_are_refused(

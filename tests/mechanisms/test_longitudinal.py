@@ -647,7 +647,7 @@ def test_a_permanent_response_that_breaks_its_promise_is_refused(kind: Any) -> N
 def test_a_permanent_epsilon_without_room_for_a_second_round_is_refused(
     kind: Any, epsilon_permanent: float
 ) -> None:
-    told = f"not {epsilon_permanent:g}: one report tells less than"
+    told = f"not {epsilon_permanent:g}: one report reveals less than"
     message = f"epsilon_permanent must be above epsilon = 1, {told}"
     with pytest.raises(ValueError, match=message):
         kind(k=4, epsilon=1.0, epsilon_permanent=epsilon_permanent)

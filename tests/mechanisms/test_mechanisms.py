@@ -22,7 +22,7 @@ from murmurs.mechanisms import from_document
         (lambda: mm.ProjectiveGeometry(k=9, epsilon=1.0, q=4), "q must be a prime number, not 4"),
         (
             lambda: mm.ProjectiveGeometry(k=100, epsilon=1.0, q=3, t=3),
-            "q=3, t=3 give 13 points for k=100 answers",
+            "q=3, t=3 give 13 points for k=100 answers: take a larger q or t",
         ),
         (
             lambda: mm.ProjectiveGeometry(k=100, epsilon=1.0, q=101, t=5),
@@ -34,7 +34,7 @@ from murmurs.mechanisms import from_document
         ),
         (
             lambda: mm.HadamardSketch(k=9, epsilon=1.0, rows=2**16, width=2**16),
-            r"2 \* rows \* width must be at most 2\*\*24, not 8589934592: so many numbers",
+            r"2 \* rows \* width must be at most 2\*\*24, not 8589934592: counts have that many",
         ),
         (lambda: mm.CountMeanSketch(k=9, epsilon=1.0, salt=-1), "salt must be from 0 to"),
         (lambda: mm.BasicRappor(4, f=0.0, p=0.0, q=1.0), "is not private: without f"),
@@ -60,7 +60,7 @@ def test_a_space_is_completed_from_either_number() -> None:
 
 def test_a_sweep_too_long_is_refused_with_a_way_out() -> None:
     huge = mm.Subset(k=10**5, epsilon=0.5)
-    with pytest.raises(ValueError, match="OUE and ProjectiveGeometry have nearly its error"):
+    with pytest.raises(ValueError, match="OUE and ProjectiveGeometry have nearly the same error"):
         huge.simulate(np.ones(10**5, np.int64))
 
 

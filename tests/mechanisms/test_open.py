@@ -490,7 +490,7 @@ WRONG: list[tuple[list[Callable[..., Any]], *Wrong]] = [
         OPEN_MAKERS,
         {"width": 65536, "cohorts": 257},
         ValueError,
-        "cohorts * width must be at most 2**24, not 16842752: so many numbers are counted",
+        "cohorts * width must be at most 2**24, not 16842752: counts have that many cells",
     ),
     ([orappor], {"hashes": 0}, ValueError, "hashes must be from 1 to 4, not 0"),
     ([orappor], {"hashes": 5}, ValueError, "hashes must be from 1 to 4, not 5"),

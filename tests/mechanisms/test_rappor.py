@@ -505,7 +505,7 @@ def test_a_map_is_for_rappor_alone() -> None:
     document = {"name": "ORR", "epsilon": 1.0, "width": 8, "cohorts": 4}
     with pytest.raises(ValueError, match="a map is for Rappor, not for ORR"):
         from_document({**document, "candidates": ["tea"], "map": [[0, 0, 0, 0]]})
-    with pytest.raises(ValueError, match="KRR has no parameter 'candidates': its answers are list"):
+    with pytest.raises(ValueError, match="KRR has no parameter 'candidates': it has a fixed list"):
         from_document({"name": "KRR", "k": 2, "epsilon": 1.0, "candidates": ["tea", "mate"]})
 
 

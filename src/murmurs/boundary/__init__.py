@@ -1,1 +1,1 @@
-"""What comes in from outside is checked here; what goes out is written whole or not at all."""
+"""Input from outside is checked here, and files are written completely or not at all."""

@@ -1,7 +1,7 @@
-"""Checks of what comes from outside, and how an error quotes a value.
+"""Checks of input from outside, and how errors quote a value.
 
-An error names the value, the rule and the way out. What may be a person's answer is never quoted:
-there the position and the rule must do.
+An error names the value, the rule and the way out. A value that may be a person's answer is never
+quoted; the error gives its position instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHORT.maxlevel, _SHORT.maxother = 2, 1000
 
 
 def shown(value: object, most: int = 40) -> str:
-    r"""Return a value as an error quotes it: short, and without control characters.
+    r"""Return a value as errors quote it: short, and without control characters.
 
     >>> print(shown("tea"), shown("a" * 10**6, 5), shown("\x1b[31m"), shown(10**400))
     'tea' 'aaaaa'... (1000000 in all) '\x1b[31m' about 10**400
@@ -32,22 +32,22 @@ def shown(value: object, most: int = 40) -> str:
         return f"about {'-' * (value < 0)}10**{round(math.log10(abs(value)))}"
     try:
         text = " ".join(_SHORT.repr(value).split())
-    except Exception:  # a value whose own repr fails is named by its kind
+    except Exception:  # if the value's own repr fails, name its type
         text = f"some {type(value).__name__}"
     return _printable(text if len(text) <= most else f"{text[:most]}...")
 
 
 def _printable(text: str) -> str:
-    """Return text with an escape for everything that would not be seen, or do something else."""
+    """Return text with every character escaped that is invisible or would control a screen."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def utf8(text: str) -> bytes | int:
-    """Return a string in UTF-8, or the place of the first half of a surrogate pair in it.
+    """Return a string in UTF-8, or the position of the first half of a surrogate pair in it.
 
-    Python's own error would hold the whole string.
+    Python's own error would contain the whole string.
     """
     try:
         return text.encode()
@@ -56,12 +56,12 @@ def utf8(text: str) -> bytes | int:
 
 
 def index(value: object) -> int | None:
-    """Return a whole number as an int, and None for anything else; True is no number."""
+    """Return a whole number as an int, and None for anything else, including booleans."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
         return operator.index(cast(Any, value))
-    except Exception:  # whatever a strange kind of number says, it may say the value
+    except Exception:  # the error of an unknown type could quote the value
         return None
 
 
@@ -98,18 +98,18 @@ def real(value: object, name: str, low: float, high: float) -> float:
 
 
 def _exactly(number: float) -> str:
-    """Return a limit with as many digits as it takes to tell it from the next short number."""
+    """Return a limit in six digits if they are exact, otherwise in all its digits."""
     return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def integers(
     values: object, name: str, *, ndim: int | None = 1, of_labels: str = ""
 ) -> NDArray[np.integer[Any]]:
-    """Return ``values`` as an array of whole numbers; anything else is refused by its position.
+    """Return ``values`` as an array of whole numbers; errors give the position of anything else.
 
-    Values are not quoted: they may be answers. Lists are looked through, since NumPy would take
-    True for 1 among numbers. ``ndim`` is how many dimensions there must be, if that is to be said;
-    ``of_labels`` is the way out for whoever hands in text.
+    Values are not quoted, since they may be answers. Lists are searched, because NumPy would read
+    True among numbers as 1. ``ndim`` is the required number of dimensions, or None for any;
+    ``of_labels`` is the way out that errors suggest for text.
     """
     if isinstance(values, list | tuple):
         _refuse_stranger(values, name, of_labels)
@@ -128,7 +128,7 @@ def integers(
         return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":
         way_out = _WAYS_OUT.get(array.dtype.kind, of_labels)
-        told = "text" if array.dtype.kind in "UST" else array.dtype  # which tells its length
+        told = "text" if array.dtype.kind in "UST" else array.dtype  # its dtype reveals the length
         raise TypeError(f"{name} must be whole numbers, not {told}{way_out}")
     if ndim not in (None, array.ndim):
         raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
@@ -139,7 +139,7 @@ _WAYS_OUT = {
     "b": ": write 0 and 1, or take .astype(int)",
     "f": ": take .astype(int) if they are whole",
 }
-"""What to do about values of a kind, by NumPy's letter for it."""
+"""What errors suggest for values of the wrong kind, by NumPy's letter for the kind."""
 
 
 def _refuse_stranger(values: Sequence[Any], name: str, of_labels: str) -> None:
@@ -160,7 +160,7 @@ def _refuse_stranger(values: Sequence[Any], name: str, of_labels: str) -> None:
 def _stranger(
     values: Sequence[Any], at: tuple[int, ...] = ()
 ) -> tuple[tuple[int, ...], Any] | None:
-    """Return position and value of the first thing in nested lists that is no 64-bit number."""
+    """Return position and value of the first item in nested lists that is no 64-bit integer."""
     if set(map(type, values)) == {int} and -(2**63) <= min(values) <= max(values) < 2**63:
         return None
     for position, value in enumerate(values):
@@ -182,4 +182,4 @@ def _stranger(
 
 
 _DEEPEST = 8
-"""Dimensions of the deepest table of numbers, and more."""
+"""Nesting up to which lists are searched; no table of numbers is that deep."""

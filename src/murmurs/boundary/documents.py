@@ -1,4 +1,4 @@
-"""JSON as we read and write it: strictly, and in one canonical form."""
+"""Strict reading of JSON, and writing of its canonical form."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from murmurs.boundary.checks import shown
 
 
 def document(data: str | bytes) -> Any:
-    """Return the value that JSON stands for; what other readers take in another way is refused.
+    """Return the value of a JSON text; refuse what other JSON readers may read differently.
 
-    So are a key that an object has twice, numbers that are no numbers, and nesting without end.
+    That includes duplicate keys, infinite numbers and NaN, and very deep nesting.
 
     >>> document(b'{"n": 1, "n": 2}')
     Traceback (most recent call last):
-    ValueError: this is not JSON as it should be: the key 'n' is there twice
+    ValueError: this JSON is not accepted: the key 'n' occurs twice
     """
     try:
         return json.loads(
@@ -31,7 +31,7 @@ def document(data: str | bytes) -> Any:
             parse_constant=_finite,
         )
     except RecursionError:
-        raise ValueError("this is not JSON as it should be: it is nested too deeply") from None
+        raise ValueError("this JSON is not accepted: it is nested too deeply") from None
     except UnicodeDecodeError as error:
         raise ValueError(
             f"this is not JSON: it is not UTF-8 ({error.reason} at byte {error.start + 1})"
@@ -39,11 +39,9 @@ def document(data: str | bytes) -> Any:
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON: {error}") from None
     except _UnfitError as error:
-        raise ValueError(f"this is not JSON as it should be: {error}") from None
+        raise ValueError(f"this JSON is not accepted: {error}") from None
     except ValueError:  # Python reads whole numbers of up to 4,300 digits
-        raise ValueError(
-            "this is not JSON as it should be: a number has thousands of digits"
-        ) from None
+        raise ValueError("this JSON is not accepted: a number has thousands of digits") from None
 
 
 class _UnfitError(ValueError):
@@ -54,7 +52,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _UnfitError(f"the key {shown(key)} is there twice")
+            raise _UnfitError(f"the key {shown(key)} occurs twice")
         found[key] = value
     return found
 
@@ -62,25 +60,25 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _UnfitError(f"{text[:40]} is not a number that can be computed with")
+        raise _UnfitError(f"{text[:40]} is not a finite number")
     return number
 
 
 def fields(found: object, wanted: tuple[str, ...], what: str) -> dict[str, Any]:
-    """Return an object if it has these fields and no others, else say which one is wrong."""
+    """Return an object if it has exactly these fields; otherwise report which one is wrong."""
     if not isinstance(found, dict):
-        raise ValueError(f"{what} is an object of JSON, not {shown(found)}")
+        raise ValueError(f"{what} must be a JSON object, not {shown(found)}")
     for name in wanted:
         if name not in found:
             raise ValueError(f"{what} has no field {name!r}")
     for name in found:
         if name not in wanted:
-            raise ValueError(f"{what} has a field {shown(name)} that is not known")
+            raise ValueError(f"{what} has an unknown field {shown(name)}")
     return found
 
 
 def canonical(value: Any) -> str:
-    """Return JSON in its canonical form (RFC 8785): keys sorted, no spaces, numbers as ECMAScript.
+    """Return canonical JSON (RFC 8785): keys sorted, no spaces, numbers as in ECMAScript.
 
     >>> canonical({"b": [1.0, 1e-6, 0.5, "ü"], "a": None})
     '{"a":null,"b":[1,0.000001,0.5,"ü"]}'
@@ -114,7 +112,7 @@ def _ecmascript_number(value: float) -> str:
 
 @contextlib.contextmanager
 def reading_as(what: str) -> Iterator[None]:
-    """Turn what a reader complains about into one short sentence; it may quote the document."""
+    """Turn a reader's error into one short sentence; it may quote the document."""
     try:
         yield
     except RecursionError:

@@ -1,8 +1,8 @@
-"""Numbers that come with labels, as counts of values do: each goes where its label says.
+"""Put labelled numbers, such as ``value_counts()``, into the order of their labels.
 
-``value_counts()`` of pandas and polars lists the commonest answer first, a `collections.Counter`
-the first seen. Taken by position, answers would be exchanged, and nothing would tell. Labels are
-found without importing either package.
+``value_counts()`` of pandas and polars lists the most common answer first, a `collections.Counter`
+the first one seen. Read by position, such numbers would silently go to the wrong answers. Labels
+are found without importing either package.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from murmurs.boundary.checks import index, shown
 
 
 def in_order(values: Any, size: int, labels: Sequence[str], name: str, owner: object) -> Any:
-    """Return values without labels as they are, labelled ones as a list by their labels.
+    """Return labelled values as a list in the order of their labels, and other values unchanged.
 
-    A label is one of the numbers 0..size-1, or one of ``labels`` where there are any. What has no
-    value has 0. Any other label is refused, and so is one that comes twice.
+    A label is one of the numbers 0..size-1, or one of ``labels`` if there are any. An answer that
+    is missing gets 0. Any other label is refused, and so is a label that occurs twice.
 
     >>> in_order({2: 50, 0: 7}, 3, (), "histogram", "KRR(k=3, epsilon=1.0)")
     [7, 0, 50]
@@ -43,15 +43,15 @@ def in_order(values: Any, size: int, labels: Sequence[str], name: str, owner: ob
 
 
 def in_table(values: Any, name: str, owner: object) -> Any:
-    """Return a table without labels as it is; one whose labels are not 0, 1, 2, ... is refused."""
+    """Return a table unchanged if it has no labels, or only 0, 1, 2, ...; refuse any other."""
     if not (isinstance(values, Mapping) or _has_index(values) or _is_columns(values)):
         return values
     sides = [getattr(values, side, None) for side in ("index", "columns")]
     if all(side is not None and list(side) == list(range(len(side))) for side in sides):
         return values
     raise ValueError(
-        f"{name} of {owner} are a table without labels: hand in an array, whose rows and columns "
-        "are in order"
+        f"{name} of {owner} must be a table without labels: pass an array with its rows and "
+        "columns in order"
     )
 
 
@@ -63,7 +63,7 @@ def _pairs(values: Any, name: str) -> list[tuple[Any, Any]] | None:
         if _is_columns(values) and len(values.columns) == 2:
             return list(values.iter_rows())
         raise ValueError(
-            f"{name} has the columns {shown(list(values.columns))}: hand in one column, with the "
+            f"{name} has the columns {shown(list(values.columns))}: pass one column, with the "
             "answers' numbers as its index"
         )
     if _has_index(values):
@@ -72,12 +72,12 @@ def _pairs(values: Any, name: str) -> list[tuple[Any, Any]] | None:
 
 
 def _has_index(values: Any) -> bool:
-    """Tell a series or a frame of pandas; a list has an ``index`` too, which is a method."""
+    """Return whether this is a pandas series or frame; the ``index`` of a list is a method."""
     return hasattr(values, "reindex") and not callable(getattr(values, "index", None))
 
 
 def _is_columns(values: Any) -> bool:
-    """Tell a frame of polars."""
+    """Return whether this is a polars frame."""
     return hasattr(values, "iter_rows") and hasattr(values, "columns")
 
 
@@ -90,7 +90,7 @@ def _number(label: object, numbers: dict[str, int]) -> int | None:
 def _refusal(label: object, size: int, has_labels: bool, name: str, owner: object) -> str:
     told = f"{name} has the label {shown(label)}, "
     if has_labels:
-        return told + f"which is no answer of {owner}"
+        return told + f"which is not an answer of {owner}"
     if isinstance(label, str):
         return (
             f"{told}but {owner} has the numbers 0..{size - 1}: put the values in their order, as "

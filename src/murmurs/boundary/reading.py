@@ -1,7 +1,7 @@
 """Text from outside: UTF-8 with or without a byte order mark, as lines, CSV or JSON.
 
-Files are read in bounded memory, and what does not fit is refused with file, line and rule. No
-message repeats a line: it may hold somebody's answer.
+Files are read in bounded memory, and errors give the file, the line and the rule. They never quote
+a line, since it may contain somebody's answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import IO, NoReturn
 from murmurs.boundary.writing import STANDARD
 
 LONGEST_LINE = 2**20
-"""Bytes of a line, at most, where nothing else is said."""
+"""The most bytes in a line, by default."""
 
 LONGEST_DOCUMENT = 2**30
-"""Bytes of a survey or of a file of counts, at most."""
+"""The most bytes in a survey or a file of counts."""
 
 _MARK = b"\xef\xbb\xbf"
 _BLOCK = 2**18
@@ -27,7 +27,7 @@ _BLOCK = 2**18
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to read its bytes; "-" is standard input."""
+    """Open a file for reading bytes; "-" is standard input."""
     if path == STANDARD:
         if sys.stdin is None:
             raise OSError("cannot read standard input: it is closed")
@@ -38,7 +38,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def named(path: Path) -> str:
-    """Return how a file is called in a message."""
+    """Return the name of a file for messages."""
     return "standard input" if path == STANDARD else str(path)
 
 
@@ -48,18 +48,18 @@ def refuse(path: Path, line: int, what: str) -> NoReturn:
 
 
 def contents(path: Path, longest: int = LONGEST_DOCUMENT) -> bytes:
-    """Return all bytes of a file, without a byte order mark; a longer one is refused."""
+    """Return all bytes of a file, without a byte order mark; refuse a longer file."""
     with opened(path) as file:
         data = file.read(longest + 1)
     if len(data) > longest:
-        raise ValueError(f"{named(path)} is longer than {longest} bytes, which is the most")
+        raise ValueError(f"{named(path)} is longer than the limit of {longest} bytes")
     return data.removeprefix(_MARK)
 
 
 def lines(
     path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """Return the lines of a file with their numbers, from 1, and without their ends."""
+    """Return the lines of a file, without line ends, and their numbers, from 1."""
     for first, texts in blocks_of_lines(path, longest, as_they_are=as_they_are):
         yield from enumerate(texts, first)
 
@@ -67,11 +67,11 @@ def lines(
 def blocks_of_lines(
     path: Path, longest: int = LONGEST_LINE, *, as_they_are: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Return the lines of a file by the hundreds, with the number of the first.
+    """Return the lines of a file in blocks, each with the number of its first line.
 
-    A line ends with a line feed, or a carriage return and a line feed, and comes without them; as
-    they are, lines keep their carriage returns. How many come at a time is left to how they are
-    delivered.
+    A line ends with a line feed, or a carriage return and a line feed; both are removed. With
+    ``as_they_are`` lines keep their carriage returns. The size of a block depends on how much data
+    arrives at a time.
     """
     first = 1
     with opened(path) as file:
@@ -88,7 +88,7 @@ def blocks_of_lines(
 
 
 def _not_utf8(data: bytes) -> str | None:
-    """Return why bytes are not UTF-8, if they are not; Python's own error would hold them all."""
+    """Return why bytes are not UTF-8, or None; Python's own error would contain all of them."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -97,9 +97,9 @@ def _not_utf8(data: bytes) -> str | None:
 
 
 def _whole_lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
-    """Cut a file into blocks that end with a line, the last one excepted, or are a long line."""
+    """Cut a file into blocks of whole lines; only the last block may end within a line."""
     left = b""
-    while data := file.read1(_BLOCK):  # type: ignore[attr-defined]  # what a pipe has, it gives
+    while data := file.read1(_BLOCK):  # type: ignore[attr-defined]  # does not wait for more
         whole, end, left = (left + data).rpartition(b"\n")
         if end:
             yield whole + end
@@ -110,18 +110,18 @@ def _whole_lines(file: IO[bytes], longest: int) -> Iterator[bytes]:
 
 
 def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
-    """Refuse the first line of a block that is too long or not UTF-8, if there is one."""
+    """Refuse the first line of a block that is too long or not UTF-8, if any."""
     for number, data in enumerate(block.split(b"\n"), first):
         if len(data) > longest:
-            refuse(path, number, f"it is longer than {longest} bytes, which is the most")
+            refuse(path, number, f"it is longer than the limit of {longest} bytes")
         wrong = _not_utf8(data)
         if wrong is not None:
             refuse(path, number, wrong)
 
 
 def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
-    """Return the rows of a CSV file with the lines on which they begin; empty ones are left out."""
-    texts = lines(path, longest, as_they_are=True)  # a quoted cell may have ends of lines in it
+    """Return the rows of a CSV file with the lines where they begin, without empty rows."""
+    texts = lines(path, longest, as_they_are=True)  # a quoted cell may contain line breaks
     reader = csv.reader((f"{text}\n" for _, text in texts), strict=True)
     line = 1
     try:
@@ -134,5 +134,5 @@ def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[st
 
 
 def is_digits(text: str) -> bool:
-    """Whether a text is a whole number in the digits 0 to 9, without a sign."""
+    """Return whether a text is a whole number in the digits 0 to 9, without a sign."""
     return text.isascii() and text.isdigit()

@@ -1,4 +1,4 @@
-"""Checks of names, labels and other texts that people will read."""
+"""Checks of names, labels and other texts that people read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from murmurs.boundary.checks import shown
 
 
 def as_tuple(values: Any, what: str) -> tuple[Any, ...]:
-    """Return a list or the like as a tuple; one string, a set or a mapping is refused."""
+    """Return an iterable as a tuple; refuse a single string, a set or a mapping."""
     no_order = isinstance(values, Set | Mapping)
     if isinstance(values, str | bytes) or no_order or not isinstance(values, Iterable):
         raise TypeError(f"{what} are a list, not {shown(values)}")
@@ -18,17 +18,17 @@ def as_tuple(values: Any, what: str) -> tuple[Any, ...]:
 
 
 def check_name(name: object, what: str) -> None:
-    """Refuse a name that is empty or no printable text."""
+    """Refuse a name that is empty or not printable text."""
     check_text(name, f"the name of {what}")
     if not str(name).strip():
         raise ValueError(f"{what} must have a name")
 
 
 def check_text(text: object, what: str, allowed: str = "") -> None:
-    """Refuse what is no text, or would do something to a screen beside being read.
+    """Refuse what is not text, and text that does more on a screen than show itself.
 
-    These are control characters, line and paragraph separators, halves of surrogate pairs, and
-    the characters that turn the direction of the text after them.
+    Refused are control characters, line and paragraph separators, halves of surrogate pairs, and
+    characters that change the direction of the text after them.
     """
     if not isinstance(text, str):
         raise TypeError(f"{what} must be text, not {shown(text)}")

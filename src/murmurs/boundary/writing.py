@@ -1,8 +1,8 @@
-"""Files are written whole or not at all; devices, pipes and links are written through.
+"""Files are written completely or not at all; devices, pipes and links are written directly.
 
-Every file that murmurs writes comes from `writing`. What goes to a regular file is gathered in a
-temporary file beside it, which takes its place when all of it is on the disk: an error, a full disk
-or a signal that ends the program leaves what was there before, and no temporary file.
+Every file that murmurs writes comes from `writing`. Output for a regular file goes to a temporary
+file next to it, which replaces it once everything is on the disk. After an error, a full disk or a
+signal that ends the program, the old file is still there and the temporary file is gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 STANDARD = Path("-")
-"""Standard input or output, where a file is asked for."""
+"""Standard input or output, in place of a file."""
 
 _ENDING = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGXCPU") if hasattr(signal, name)
@@ -29,10 +29,10 @@ _ENDING = tuple(
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that is at ``path`` when all went well, with the rights of what it replaces.
+    """Open a file that appears at ``path`` on success, with the permissions of the one it replaces.
 
-    A symbolic link stays, and what it leads to is written. A device, a pipe or standard output
-    ("-") is written to directly, since there is nothing to put in its place.
+    A symbolic link stays, and its target is written. A device, a pipe or standard output ("-")
+    cannot be replaced and is written to directly.
     """
     if is_standard_output(path):
         if sys.stdout is None:
@@ -54,7 +54,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 def _replacing(path: Path, there: os.stat_result | None) -> Iterator[IO[bytes]]:
     if there is not None and not os.access(path, os.W_OK):
-        raise PermissionError(f"cannot write {path}: it may only be read")
+        raise PermissionError(f"cannot write {path}: it is read-only")
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
     mode = 0o666 if there is None else there.st_mode & 0o777
@@ -72,7 +72,7 @@ def _replacing(path: Path, there: os.stat_result | None) -> Iterator[IO[bytes]]:
 
 
 def _take_over(temporary: Path, there: os.stat_result, mode: int) -> None:
-    """Give a new file the owner, if that is allowed, and the rights of the one it replaces."""
+    """Give a new file the permissions and, if allowed, the owner of the one it replaces."""
     with contextlib.suppress(OSError):
         os.chown(temporary, there.st_uid, there.st_gid)
     temporary.chmod(mode)
@@ -86,14 +86,14 @@ def _open(path: Path, flags: int, mode: int, shown: Path) -> IO[bytes]:
 
 
 class _Named(io.FileIO):
-    """A file whose errors say which it is."""
+    """A file whose errors include its name."""
 
     def __init__(self, handle: int, shown: Path) -> None:
         super().__init__(handle, "wb")
         self._shown = shown
 
     def write(self, data: object) -> int:
-        """Write some bytes; a full disk is told with the file's name."""
+        """Write some bytes; an error such as a full disk names the file."""
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:  # the reader has seen enough
@@ -104,9 +104,9 @@ class _Named(io.FileIO):
 
 @contextlib.contextmanager
 def _ending_by_exception() -> Iterator[None]:
-    """Let signals that would end the program at once end it by an exception, which tidies up.
+    """Turn signals that would end the program at once into an exception, so that it cleans up.
 
-    Handlers that a program has set, and signals that it ignores, stay as they are.
+    Signals that the program handles or ignores are left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -114,7 +114,7 @@ def _ending_by_exception() -> Iterator[None]:
     caught = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
 
     def end(number: int, _frame: object) -> None:
-        for other in caught:  # no second one while the first is obeyed
+        for other in caught:  # no second signal while the first is handled
             signal.signal(other, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
@@ -128,7 +128,7 @@ def _ending_by_exception() -> Iterator[None]:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether what is written to ``path`` goes where the program prints to."""
+    """Return whether ``path`` is where the program prints to."""
     if path == STANDARD:
         return True
     there = _status(path)
@@ -136,7 +136,7 @@ def is_standard_output(path: Path) -> bool:
         return False
     try:
         return os.path.samestat(there, os.fstat(sys.stdout.fileno()))
-    except (OSError, ValueError):  # what is printed goes to no file
+    except (OSError, ValueError):  # standard output is not a file
         return False
 
 

@@ -1,1 +1,1 @@
-"""The channels: the laws that the mechanisms' cells follow."""
+"""The channels: the laws of the count cells of the mechanisms."""

@@ -1,4 +1,4 @@
-"""Bits by cohort: the law of Bloom filters and of count mean sketches."""
+"""The law of bits in cohorts: Bloom filters and count mean sketches."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from murmurs.numerics.arrays import Floats, Integers, exact_sum
 class BitSketch(Tables):
     """Cell (r, 0) counts the reports of row r, cell (r, 1 + b) those of them with bit b set.
 
-    Bits of the answer's own places are set with probability ``hit``, each other with ``miss``.
+    The bits of the answer's own buckets are set with probability ``hit``, all others with ``miss``.
     """
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Rows by one count of reports and ``width`` counts of bits."""
+        """The rows, each with one count of reports and ``width`` counts of bits."""
         return (self.rows, 1 + self.width)
 
     @property
     def is_histogram(self) -> bool:
-        """A report sets many bits."""
+        """False: a report sets many bits."""
         return False
 
     @property
     def exclusive(self) -> bool:
-        """Bits are set independently."""
+        """False: bits are set independently."""
         return False
 
     def why_impossible(self, cells: Integers, n: int) -> str | None:
-        """Rows must add up to the reports, and no bit be set more often than its row is sent."""
+        """Return why the rows do not add up, or which bit is set more often than its row."""
         total = exact_sum(cells[:, 0])
         if total != n:
             return f"rows add up to {total} reports, but there are {n} reports"
         parted = np.flatnonzero(cells[:, 0] % self.times)
         if len(parted):
             row = int(parted[0])
-            return f"row {row} has {cells[row, 0]} reports, not {self.times} of each person"
+            return f"row {row} has {cells[row, 0]} reports, but each person sends {self.times}"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])
         if len(above):
             row, bit = (int(x) for x in above[0])
@@ -69,23 +69,23 @@ class BitSketch(Tables):
 
     @property
     def base(self) -> Floats:
-        """A report counts in its row, and its bits are set falsely."""
+        """The report itself in its row, and false bits."""
         return np.asarray(self.row_parts * ([1.0] + [float(self.miss)] * self.width))
 
     def gain(self, shares: Floats) -> Floats:
-        """Return (hit - miss) times the share on each place, times the row's part."""
+        """Return (hit - miss) times the share in each bucket, times the row's part."""
         out = np.zeros(self.cells)
         out[:, 1:] = self.difference * self.row_parts * self.masses(shares)
         return out
 
     def adjoint(self, weights: Floats) -> Floats:
-        """Return the summed weights of the places of each answer, times (hit - miss)."""
+        """Return the summed weights of the buckets of each answer, times (hit - miss)."""
         return self.difference * self.totals(self.row_parts * weights[:, 1:])
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the cells: bits of one row are independent given the row.
 
-        Two reports of one person are of one row; of a bit they share all but what is `fresh`.
+        Two reports of one person have the same row, and their bits share all variance but `fresh`.
         """
         size, times = 1 + self.width, self.times
         out = np.zeros((self.rows * size, self.rows * size))
@@ -96,7 +96,7 @@ class BitSketch(Tables):
                 part = slice(row * size, (row + 1) * size)
                 given_row = mean[part] * self.rows
                 block = times * np.outer(given_row, given_row)
-                if answer == self.layout.k:  # both of two places are on together less often
+                if answer == self.layout.k:  # two buckets are set together less often
                     pair = float(self.filled_pair - self.filled**2)
                     block[1:, 1:] += times * self.difference**2 * pair
                 fresh = np.append(0.0, self.repeats.fresh(given_row[1:]))
@@ -108,6 +108,6 @@ class BitSketch(Tables):
 
 @dataclass(frozen=True, eq=False)
 class MeanSketch(BitSketch):
-    """The bits of a count mean sketch: its rows are averaged over, and never solved for."""
+    """The bits of a count mean sketch: its rows are averaged, and collisions never solved for."""
 
     solvable: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Cells of Hadamard response: reports by block and place, decoded by a Walsh-Hadamard transform."""
+"""The law of Hadamard response: cells by block and position, decoded by fast transforms."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from murmurs.numerics.arrays import Floats, Integers
 
 @dataclass(frozen=True)
 class HadamardBlocks(Channel):
-    """Cell (b, y) counts the reports of place y in block b.
+    """Cell (b, y) counts the reports of position y in block b.
 
-    Answer x lives in block x mod B at row 1 + x // B. With probability ``truth`` its report is a
-    place of its block whose entry in that row of the Hadamard matrix is +1, uniformly; otherwise
-    it is any place of any block.
+    Answer x has block x mod B and row 1 + x // B. With probability ``truth`` its report is a
+    position of its block whose entry in that row of the Hadamard matrix is +1, uniformly;
+    otherwise it is any position of any block, uniformly.
     """
 
     k: int
@@ -28,22 +28,22 @@ class HadamardBlocks(Channel):
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Blocks by places."""
+        """Blocks by positions."""
         return (self.blocks, self.width)
 
     @property
     def is_histogram(self) -> bool:
-        """A report is one place."""
+        """True: a report is one position."""
         return True
 
     @property
     def block_of(self) -> Integers:
-        """The block each answer lives in."""
+        """The block of each answer."""
         return np.arange(self.k) % self.blocks
 
     @property
     def rows(self) -> int:
-        """How many rows of the matrix are in use in the fullest block."""
+        """The number of rows of the matrix that the fullest block uses."""
         return -(-self.k // self.blocks)
 
     def law_of(self, answer: int) -> list[Fraction]:
@@ -58,7 +58,7 @@ class HadamardBlocks(Channel):
 
     @property
     def base(self) -> Floats:
-        """Any place is as likely."""
+        """The probability of each position in a random report."""
         return np.array((1 - float(self.truth)) / (self.blocks * self.width))
 
     def gain(self, shares: Floats) -> Floats:
@@ -68,7 +68,7 @@ class HadamardBlocks(Channel):
         return np.asarray(float(self.truth) * (in_block + walsh.transform(by_row)) / self.width)
 
     def adjoint(self, weights: Floats) -> Floats:
-        """Return the mean weight of each answer's places, times truth, by the same transform."""
+        """Return the mean weight of each answer's positions, times truth, by the same transform."""
         sums = weights.sum(axis=1, keepdims=True) + walsh.transform(weights)
         return self.from_rows(float(self.truth) * sums / self.width)
 
@@ -79,7 +79,7 @@ class HadamardBlocks(Channel):
         )
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return the variance of a sum of signs, each of which is 0 outside the answer's block."""
+        """Return the variance of a sum of signs, which are 0 outside the answer's block."""
         truth = float(self.truth)
         in_block = self.to_rows(shares).sum(axis=1)[self.block_of]
         constant = ((1 - truth) / self.blocks + truth * (in_block - shares)) / (truth**2 * n)
@@ -87,15 +87,15 @@ class HadamardBlocks(Channel):
 
     @property
     def odds(self) -> float:
-        """How much likelier a supporting report is: e^epsilon as realised."""
+        """How many times more likely a supporting report is: the realised e^epsilon."""
         return float(1 + 2 * self.blocks * self.truth / (1 - self.truth))
 
     def to_rows(self, shares: Integers | Floats) -> Floats:
-        """Return shares by block and row of the matrix; rows without an answer have none."""
+        """Return shares by block and row of the matrix, with 0 in rows without an answer."""
         padded = np.zeros((self.width, self.blocks))
         padded[1 : 1 + self.rows].ravel()[: self.k] = shares
         return padded.T.copy()
 
     def from_rows(self, lines: Floats) -> Floats:
-        """Return for each answer what stands in its block and row."""
+        """Return for each answer the value at its block and row."""
         return np.asarray(lines[:, 1 : 1 + self.rows].T.ravel()[: self.k])

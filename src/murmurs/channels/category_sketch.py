@@ -1,4 +1,4 @@
-"""One bucket per report, by cohort: the law of O-RR."""
+"""The law of O-RR: one bucket per report, by cohort."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from murmurs.numerics.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class CategorySketch(Tables):
-    """Cell (r, b) counts the reports of place b in row r.
+    """Cell (r, b) counts the reports of bucket b in row r.
 
-    The own place of an answer is reported with probability ``hit``, each other with ``miss``.
+    An answer's own bucket is reported with probability ``hit``, every other with ``miss``.
     """
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Rows by places."""
+        """Rows by buckets."""
         return (self.rows, self.width)
 
     @property
     def is_histogram(self) -> bool:
-        """A report is one row and place."""
+        """True: a report is one row and bucket."""
         return True
 
     @property
     def exclusive(self) -> bool:
-        """A report counts on one place."""
+        """True: a report counts in one bucket."""
         return True
 
     def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
@@ -51,13 +51,13 @@ class CategorySketch(Tables):
 
     @property
     def base(self) -> Floats:
-        """Places are reported falsely."""
+        """False reports of each bucket."""
         return np.asarray(self.row_parts * float(self.miss))
 
     def gain(self, shares: Floats) -> Floats:
-        """Return (hit - miss) times the share on each place, times the row's part."""
+        """Return (hit - miss) times the share in each bucket, times the row's part."""
         return np.asarray(self.difference * self.row_parts * self.masses(shares))
 
     def adjoint(self, weights: Floats) -> Floats:
-        """Return the summed weights of the places of each answer, times (hit - miss)."""
+        """Return the summed weights of the buckets of each answer, times (hit - miss)."""
         return self.difference * self.totals(self.row_parts * weights)

@@ -1,4 +1,4 @@
-"""Cells of projective geometry response: points, decoded through who is orthogonal to whom."""
+"""The law of projective geometry response: cells are points, decoded by orthogonality."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from murmurs.numerics.arrays import Floats, Integers
 class ProjectivePoints(Channel):
     """Cell y counts the reports of point y; answer x is point x.
 
-    With probability ``truth`` the report is a point orthogonal to x, uniformly; otherwise any.
+    With probability ``truth`` the report is a point orthogonal to x, uniformly; otherwise it is any
+    point, uniformly.
     """
 
     k: int
@@ -27,22 +28,22 @@ class ProjectivePoints(Channel):
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """One cell a point."""
+        """One cell per point."""
         return (geometry.point_count(self.q, self.t),)
 
     @property
     def is_histogram(self) -> bool:
-        """A report is one point."""
+        """True: a report is one point."""
         return True
 
     @property
     def hit(self) -> Fraction:
-        """Probability that a report supports its answer, by being orthogonal to it."""
+        """The probability that a report supports its answer, that is, is orthogonal to it."""
         return self.truth + (1 - self.truth) * self._orthogonal / self.cells[0]
 
     @property
     def miss(self) -> Fraction:
-        """Probability that a report supports any other answer."""
+        """The probability that a report supports any given other answer."""
         both = geometry.point_count(self.q, self.t - 2) if self.t > 2 else 0
         by_truth = self.truth * Fraction(both, self._orthogonal)
         return by_truth + (1 - self.truth) * self._orthogonal / self.cells[0]
@@ -63,23 +64,23 @@ class ProjectivePoints(Channel):
 
     @property
     def base(self) -> Floats:
-        """Any point is as likely."""
+        """The probability of each point in a random report."""
         return np.array(float((1 - self.truth) / self.cells[0]))
 
     def gain(self, shares: Floats) -> Floats:
-        """Return for each point the shares orthogonal to it, times truth / s."""
+        """Return for each point the total share orthogonal to it, times truth / s."""
         padded = np.zeros(self.cells)
         padded[: self.k] = shares
         per_point = float(self.truth / self._orthogonal)
         return per_point * geometry.incidence(padded, self.q, self.t)
 
     def adjoint(self, weights: Floats) -> Floats:
-        """Return for each answer the weights of the points orthogonal to it, times truth / s."""
+        """Return for each answer the total weight orthogonal to it, times truth / s."""
         per_point = float(self.truth / self._orthogonal)
         return per_point * geometry.incidence(weights, self.q, self.t)[: self.k]
 
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction]:
-        """Return for each answer the reports orthogonal to it."""
+        """Return for each answer the number of reports orthogonal to it."""
         sums = geometry.incidence(cells.astype(np.float64), self.q, self.t)[: self.k]
         return np.rint(sums).astype(np.int64), self.hit, self.miss
 

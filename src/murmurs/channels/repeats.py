@@ -14,10 +14,10 @@ Chance = TypeVar("Chance", Fraction, Floats)
 
 @dataclass(frozen=True)
 class Repeats:
-    """How often each person reports, and how reports follow from what stays the same in them.
+    """How often each person reports, and how the reports depend on the permanent response.
 
-    A person's permanent response speaks for an answer or does not; a report then speaks for it with
-    probability ``if_kept`` or ``if_not``. Where each person reports once that makes no difference.
+    A person's permanent response supports an answer or does not; a report then supports it with
+    probability ``if_kept`` or ``if_not``. If each person reports once, this makes no difference.
     """
 
     times: int = 1
@@ -25,12 +25,12 @@ class Repeats:
     if_not: Fraction = Fraction(0)
 
     def fresh(self, law: Chance) -> Chance:
-        """Return the variance of a report given the permanent response, on average.
+        """Return the average variance of a report given the permanent response.
 
-        ``law`` is the probability that a report supports the answer. With q and p for ``if_kept``
-        and ``if_not``, it is a q + (1 - a) p if the permanent response supports it with probability
-        a, and the variance is a q (1 - q) + (1 - a) p (1 - p). That is linear in the law, as
-        written here.
+        ``law`` is the probability that a report supports the answer. Write q and p for ``if_kept``
+        and ``if_not``, and a for the probability that the permanent response supports the answer.
+        Then ``law`` is a q + (1 - a) p, and the variance is a q (1 - q) + (1 - a) p (1 - p). That
+        is linear in ``law``, which is the form computed here.
         """
         base, slope = self.if_kept * self.if_not, 1 - self.if_kept - self.if_not
         if isinstance(law, Fraction):
@@ -40,21 +40,22 @@ class Repeats:
     def variance_per_report(self, law: Chance) -> Chance:
         """Return what each of a person's reports adds to the variance of their sum.
 
-        Let v be the variance of one report, made of a part given the permanent response, `fresh`,
-        and a part that is kept. Of T reports the sum has T fresh + T^2 kept (law of total
-        variance), and each has fresh + T kept = T v - (T - 1) fresh.
+        The variance v of one report has two parts: its variance given the permanent response,
+        `fresh`, and the variance due to the permanent response, kept. The sum of T reports has
+        variance T fresh + T^2 kept (law of total variance), so each adds
+        fresh + T kept = T v - (T - 1) fresh.
         """
         return self.times * law * (1 - law) - (self.times - 1) * self.fresh(law)
 
     def skewed_chance(self, law: Fraction) -> float:
-        """Return the chance of a yes that makes it as skewed as the sum of a person's reports."""
+        """Return the probability of a yes that is as skewed as the sum of a person's reports."""
         if self.times == 1:
             return float(law)
         a = float((law - self.if_not) / (self.if_kept - self.if_not))
         b, gap = (float(self.if_kept), float(self.if_not)), float(self.if_kept - self.if_not)
         means = self.times * gap
         variances = [self.times * x * (1 - x) for x in b]
-        # The third cumulant: that given the response, the response's own, and how both go together.
+        # Third cumulant: given the response, of the response itself, and of both together.
         third = a * variances[0] * (1 - 2 * b[0]) + (1 - a) * variances[1] * (1 - 2 * b[1])
         third += a * (1 - a) * means * ((1 - 2 * a) * means**2 + 3 * (variances[0] - variances[1]))
         skewness = third / math.pow(self.times * float(self.variance_per_report(law)), 1.5)
@@ -62,4 +63,4 @@ class Repeats:
 
 
 ONCE = Repeats()
-"""One report of each person."""
+"""One report from each person."""

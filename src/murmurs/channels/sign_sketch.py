@@ -1,4 +1,4 @@
-"""Signs of a Hadamard sketch: the law of reports by row, place and sign."""
+"""The law of a Hadamard sketch: reports by row, position and sign."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from murmurs.numerics.arrays import Floats, Integers
 
 @dataclass(frozen=True, eq=False)
 class SignSketch(Sketch):
-    """Cell (j, l, s) counts the reports of sign s (0: plus, 1: minus) at place l of row j.
+    """Cell (j, l, s) counts the reports of sign s (0: plus, 1: minus) at position l of row j.
 
-    Row and place are uniform; the sign is that of the Hadamard matrix at place l and the answer's
-    bucket, kept with probability ``keep`` and turned round otherwise.
+    Row and position are uniform. The sign is the entry of the Hadamard matrix at l and the answer's
+    bucket; it is kept with probability ``keep`` and flipped otherwise.
     """
 
     keep: Fraction
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Rows by places by signs."""
+        """Rows by positions by signs."""
         return (self.rows, self.width, 2)
 
     @property
     def is_histogram(self) -> bool:
-        """A report is one row, place and sign."""
+        """True: a report is one row, position and sign."""
         return True
 
     def law_of(self, answer: int) -> list[Fraction]:
@@ -45,16 +45,16 @@ class SignSketch(Sketch):
 
     @property
     def base(self) -> Floats:
-        """Either sign is as likely."""
+        """Both signs equally likely at every position."""
         return np.array(1 / (2 * self.rows * self.width))
 
     def gain(self, shares: Floats) -> Floats:
-        """Return the tilt of the signs, by one transform for each row."""
+        """Return how far the signs deviate from equal, by one transform for each row."""
         tilt = walsh.transform(self.masses(shares)) * float(2 * self.keep - 1)
         return np.stack([tilt, -tilt], axis=-1) / (2 * self.rows * self.width)
 
     def adjoint(self, weights: Floats) -> Floats:
-        """Return the weights of plus over minus in each answer's signs, by the same transform."""
+        """Return each answer's signed weights, plus against minus, by the same transform."""
         table = walsh.transform(weights[..., 0] - weights[..., 1])
         return float(2 * self.keep - 1) / (2 * self.rows * self.width) * self.totals(table)
 
@@ -64,6 +64,6 @@ class SignSketch(Sketch):
         return self.unhash(walsh.transform(signs) / n)
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return the mean squared error over privacy noise, rows, places and hash functions."""
+        """Return the mean squared error over privacy noise, rows, positions and hash functions."""
         square = float(1 / (2 * self.keep - 1) ** 2)
         return self.spread_noise(shares, n, square - 1, square - self.width**-2)

@@ -1,10 +1,10 @@
-"""Least squares through a layout whose hash functions are known, and the exact noise of it.
+"""Least squares for a layout whose hash functions are known, and its exact noise.
 
-With u the unbiased estimates of the mass on each place and X the layout, 1 where an answer has a
-place, the shares solve X' W X x = X' W u with weights W = 1 / variance. In an open alphabet the
-mass of answers that nobody listed is spread over all places alike, by ``filled`` each, so that X
-is taken less ``filled`` and that mass is 1 minus the sum of the shares. Nothing is averaged over
-hash functions: collisions are solved for.
+Let u be the unbiased estimates of the mass in each bucket, and X the layout: 1 where an answer has
+a bucket, otherwise 0. The shares x solve X' W X x = X' W u with weights W = 1 / variance. In an
+open alphabet, unlisted answers have the share 1 minus the sum of x, which is spread evenly, by
+``filled`` on each bucket; so ``filled`` is subtracted from X. Nothing is averaged over hash
+functions: collisions are solved for.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from murmurs.hashing.layout import Layout, Listed, Places, first_ones
 from murmurs.numerics.arrays import Floats, Integers
 
 MOST_SOLVED = 1200
-"""Answers up to which the normal equations are solved; a matrix of their square is kept."""
+"""The most answers whose normal equations are solved; their square matrix is kept."""
 
 WELL_POSED = 0.02
-"""Smallest eigenvalue of the scaled normal equations that is solved for.
+"""The smallest eigenvalue with which the scaled normal equations are solved.
 
-It is about that of random hashes with four places for three answers; below it the shares' noise is
-many times what it is with few answers.
+Random hashes with four buckets for three answers have about this value; below it the noise of the
+shares is many times what it is with few answers.
 """
 
 DENSE = 8
-"""Places of a row up to which a dense product beats going through pairs."""
+"""The most buckets in a row for which a dense product is faster than going through pairs."""
 
 NARROW = 64
-"""Places of a row up to which a dense product beats sorting answers by place."""
+"""The most buckets in a row for which a dense product is faster than sorting by bucket."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solver:
     """The normal equations of a layout for one table of weights.
 
-    ``filled_pair`` is the chance of an unlisted answer to be on both of two places. ``parts`` are
-    the rows' parts of the reports, ``law`` the chance of each place to be counted,
-    ``gain`` the part of it that an answer's presence makes (hit - miss). ``exclusive`` says that a
-    report counts in one place only; otherwise places are counted independently of each other, and
-    people may report several times (``repeats``).
+    ``filled_pair`` is the probability that an unlisted answer is in both of two buckets. ``parts``
+    are the parts of the reports that each row gets, ``law`` is the probability that a report counts
+    in each bucket, and ``gain`` (hit - miss) is how much an answer adds to it. ``exclusive`` means
+    that a report counts in only one bucket; otherwise buckets are counted independently, and people
+    may report several times (``repeats``).
     """
 
     layout: Layout
@@ -59,7 +59,7 @@ class Solver:
 
     @cached_property
     def weights(self) -> Floats:
-        """1 / the variance of the estimated masses, for one report."""
+        """One over the variance of the estimated masses, for one report."""
         spread = self.law if self.exclusive else self.repeats.variance_per_report(self.law)
         return np.asarray(self.parts * self.gain**2 / np.maximum(spread, 1e-12))
 
@@ -73,7 +73,7 @@ class Solver:
         flat = np.append(weights.ravel(), 0.0)
         out = np.zeros((layout.k, layout.k))
         product = _dense_gram if layout.width <= DENSE else kernels.load().gram
-        for _, places in layout.blocks():  # there is one: few answers are solved for
+        for _, places in layout.blocks():  # a single block: few answers are solved for
             out += product(places, flat, layout.hashes)
         if f == 0:
             return out
@@ -88,7 +88,7 @@ class Solver:
             return None
         scale = np.outer(diagonal, diagonal)
         scaled = self.gram / scale
-        try:  # it has a factor if no eigenvalue is below the limit
+        try:  # the factor exists if no eigenvalue is below the limit
             np.linalg.cholesky(scaled - WELL_POSED * np.eye(len(scaled)))
         except np.linalg.LinAlgError:
             return None
@@ -96,7 +96,7 @@ class Solver:
 
     @property
     def solution(self) -> Floats:
-        """The inverse, of equations that can be solved."""
+        """The inverse, if the equations can be solved."""
         assert self.inverse is not None
         return self.inverse
 
@@ -107,36 +107,37 @@ class Solver:
 
     @property
     def own_weights(self) -> Floats:
-        """The diagonal of X' W X, without the matrix: for any number of answers."""
+        """The diagonal of X' W X, computed without the matrix, for any number of answers."""
         f, on = self.filled, self.layout.totals(self.weights)
         return np.asarray(on * (1 - 2 * f) + f * f * self.weights.sum())
 
     def fitted(self, shares: Floats) -> Floats:
-        """Return the masses that shares make, the unlisted ones included."""
+        """Return the masses that these shares produce, including unlisted answers."""
         rest = self.filled * (1 - shares.sum()) if self.filled else 0.0
         return self.layout.masses(shares) + rest
 
     def solve(self, masses: Floats) -> Floats:
-        """Return the shares of estimated masses."""
+        """Return the shares, given estimated masses."""
         return np.asarray(self.solution @ self.against(masses - self.filled))
 
     def variances(self, shares: Floats, n: float, hit: float, miss: float) -> Floats:
-        """Return the variance of each solved share, and of their sum, for people of a population.
+        """Return the variance of each solved share, and of their sum, for a sampled population.
 
-        ``hit`` and ``miss`` are the variances that a report adds on a true and on a false place.
-        With Q the covariance of the estimated masses it is the diagonal of B X' W Q W X B, where
-        B is the inverse of X' W X. It holds at the shares that the weights were made for.
+        ``hit`` and ``miss`` are the variances that a report adds in a true and in a false bucket.
+        With Q the covariance of the estimated masses, the variances are the diagonal of
+        B X' W Q W X B, where B is the inverse of X' W X. They hold at the shares that the weights
+        were computed for.
         """
         inverse = np.vstack([self.solution, self.solution.sum(axis=0)])
         if self.layout.hashes > 1:
             return self._variances_of_filters(inverse, shares, n, hit, miss)
-        if self.exclusive:  # W Q W is W less what the sum of a row's counts being given takes away
+        if self.exclusive:  # W Q W is W, minus a term because the counts of a row have a fixed sum
             out = self._form(inverse, self.gram)
             if self.filled == 0:
                 out -= self.gain**2 * inverse.sum(axis=1) ** 2
             return np.asarray(out / n)
-        # Two bits of a row are set together less often by b b', as one person has one place, in
-        # all of the reports.
+        # Two bits of a row are set together less often, by b b', because each person has only one
+        # bucket, the same in all of their reports.
         weighted = self.weights * self.fitted(shares)
         together = self._form(inverse, self._gram_of(weighted**2 / self.parts))
         lines = inverse @ self._rows_against(weighted / np.sqrt(self.parts))
@@ -147,7 +148,7 @@ class Solver:
         return np.asarray(((lines @ matrix) * lines).sum(axis=1))
 
     def _rows_against(self, table: Floats) -> Floats:
-        """Return X' table for each row of the table apart."""
+        """Return X' table, separately for each row of the table."""
         layout = self.layout
         padded = np.append(table, np.zeros((layout.rows, 1)), axis=1)
         own = np.stack(
@@ -158,10 +159,10 @@ class Solver:
     def _variances_of_filters(
         self, inverse: Floats, shares: Floats, n: float, hit: float, miss: float
     ) -> Floats:
-        """Return the same where an answer has several places, which are then on together.
+        """Return `variances` for answers with several buckets, which are then set together.
 
-        Row after row: the weights with which a row's counts enter a share (the lever), and the
-        exact covariance of those counts among the row's people.
+        This goes row by row, through the weights with which a row's counts enter a share (the
+        lever) and the exact covariance of those counts among the people of the row.
         """
         layout, f = self.layout, self.filled
         others = inverse.sum(axis=1, keepdims=True) * f
@@ -183,16 +184,16 @@ class Solver:
         return out
 
     def slopes(self, variances: Floats, hit: float, miss: float) -> Floats:
-        """Return by how much each share's variance grows with the share, through its own places."""
+        """Return how fast each share's variance grows with the share, through its own buckets."""
         change = (hit - miss) / self.gain**2
         people = self.layout.totals(np.broadcast_to(self.parts, self.weights.shape))
         each = self.layout.totals(self.weights) / np.maximum(people, 1e-300)
         return np.asarray(change * each * variances)
 
     def explained(self, seed: int = 0) -> float:
-        """Return which part of an unlisted answer's places the solved ones imitate, on average.
+        """Return what part of an unlisted answer's buckets the solved answers imitate, on average.
 
-        By two hundred strings with random hashes.
+        It is estimated from two hundred strings with random hashes.
         """
         inverse, layout = self.solution, self.layout
         if layout.k == 0:
@@ -213,9 +214,9 @@ class Solver:
 
 
 def _dense_gram(places: Places, table: Floats, hashes: int) -> Floats:
-    """Add up, for each two answers, the entries of the table at the places they share.
+    """Add up, for each pair of answers, the entries of the table at the buckets they share.
 
-    As products of matrices of zeros and ones, of as many rows at once as make a good product.
+    This multiplies matrices of zeros and ones, with enough rows at once to be efficient.
     """
     m, k = places.shape
     out = np.zeros((k, k))
@@ -232,7 +233,7 @@ def _dense_gram(places: Places, table: Floats, hashes: int) -> Floats:
 
 
 def _by_place(columns: Floats, places: Integers, width: int) -> Floats:
-    """Return the sums of the columns of answers that fall on the same place."""
+    """Return the sums of the columns of answers in the same bucket."""
     if width <= NARROW:
         ones = np.zeros((columns.shape[1], width + 1))
         for at in places:

@@ -1,4 +1,4 @@
-"""Cells are the answers: a report supports its own with one chance, each other with another."""
+"""The law of reports that support their own answer with one probability, others with another."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Symmetric(Channel):
     """Cell j counts the reports that support answer j.
 
     A report of x supports x with probability ``hit`` (p* in the literature) and any other answer
-    with probability ``miss`` (q*); it supports x and another one together with ``hit_pair``, and
-    two others together with ``miss_pair``.
+    with probability ``miss`` (q*). It supports x and one given other answer together with
+    probability ``hit_pair``, and two given other answers together with ``miss_pair``.
     """
 
     k: int
@@ -40,7 +40,7 @@ class Symmetric(Channel):
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """One cell an answer."""
+        """One cell per answer."""
         return (self.k,)
 
     @property
@@ -50,13 +50,13 @@ class Symmetric(Channel):
 
     @property
     def supported(self) -> Fraction | None:
-        """How many answers every report supports, if that is the same for all: w of k-subset."""
+        """How many answers each report supports, if all support equally many, as w in k-subset."""
         mean = self.hit + (self.k - 1) * self.miss
         pairs = (self.k - 1) * (self.hit_pair + Fraction(self.k - 2, 2) * self.miss_pair)
-        return mean if mean + 2 * pairs == mean**2 else None  # without variance
+        return mean if mean + 2 * pairs == mean**2 else None  # no variance
 
     def why_impossible(self, cells: Integers, n: int) -> str | None:
-        """Cells must add up to n times as many answers as each report supports."""
+        """Return why the cells do not add up, if every report supports equally many answers."""
         each = self.supported
         total = exact_sum(cells)
         if each is None or total == n * each:
@@ -82,12 +82,12 @@ class Symmetric(Channel):
         return float(self.hit - self.miss) * weights
 
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
-        """Return the cells themselves; those of people who report again are no binomial numbers."""
+        """Return the cells themselves, which are binomial only if people report once."""
         return (cells, self.hit, self.miss) if self.times == 1 else None
 
     @property
     def false_support(self) -> float | None:
-        """That of one person, where people report again; otherwise `support` tells all."""
+        """The value for one person if people report again, otherwise None: see `support`."""
         return None if self.times == 1 else self.repeats.skewed_chance(self.miss)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
@@ -99,9 +99,9 @@ class Symmetric(Channel):
         return support_noise(self.k, self.hit, self.miss, n, self.repeats)
 
     def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells: pairs vary together as their pair laws say.
+        """Return the covariance of the cells, from the probabilities of pairs.
 
-        Channels of people who report again are independent between answers.
+        If people report again, the cells of different answers are independent.
         """
         own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
         hit, miss = (

@@ -1,9 +1,9 @@
-"""Cells that count the places of hashed answers: the law of the tables of all cohorts.
+"""The law of tables that count the buckets of hashed answers in all cohorts.
 
-The mass on each place is estimated without bias; shares come from the masses in one of two ways.
-Where there are not too many answers and enough places, least squares solve for all of them, and
-shares are unbiased given the hash functions. Otherwise they are averages over hash functions, as in
-`murmurs.channels.hashed`. How data choose among answers and weigh cells is for the fit
+The mass in each bucket is estimated without bias; shares come from the masses in one of two ways.
+With not too many answers and enough buckets, least squares solves for all of them, and the shares
+are unbiased given the hash functions. Otherwise they are averages over hash functions, as in
+`murmurs.channels.hashed`. How the data select answers and weight cells is up to the fit
 (`murmurs.inference.least_squares`).
 """
 
@@ -26,22 +26,22 @@ from murmurs.hashing.layout import Layout
 from murmurs.numerics.arrays import Floats, Integers
 
 ALWAYS_SOLVED = 50
-"""Candidates up to which all are solved for together if they can be, however few the equations."""
+"""The most candidates that are solved for together if possible, however few the equations."""
 
 AMPLE = 5
-"""Equations for each candidate from which on a longer list is solved for together too."""
+"""Equations per candidate from which longer lists are solved for together, too."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tables(Sketch):
-    """Sketches that count places themselves: a true place with probability hit, others with miss.
+    """Sketches that count buckets: an answer's own with probability hit, others with miss.
 
-    Cells of a row that nobody reported to tell nothing; ``parts`` are the rows' parts of the
-    reports, once they are known, and are taken as equal before.
+    ``parts`` are the parts of the reports that each row gets; until they are known, they are taken
+    as equal. The cells of a row without reports carry no information.
     """
 
     solvable: ClassVar[bool] = True
-    """Whether collisions may be solved for; the rows of a mean sketch are averaged over."""
+    """Whether collisions may be solved for; the rows of a mean sketch are averaged instead."""
 
     hit: Fraction
     miss: Fraction
@@ -52,7 +52,7 @@ class Tables(Sketch):
     @property
     @abstractmethod
     def exclusive(self) -> bool:
-        """Whether a report counts on one place only."""
+        """Whether a report counts in only one bucket."""
 
     @abstractmethod
     def reports_of(self, cells: Integers | Floats) -> Integers | Floats:
@@ -60,32 +60,32 @@ class Tables(Sketch):
 
     @abstractmethod
     def placed(self, cells: Integers | Floats) -> Integers | Floats:
-        """Return the counts on the places of each row."""
+        """Return the counts in the buckets of each row."""
 
     def groups(self, cells: Integers) -> Integers:
         """Return the reports to each row."""
         return np.asarray(self.reports_of(cells), np.int64)
 
     def conditioned_on(self, cells: Integers) -> Self:
-        """Return the channel among as many people in each row as there are."""
+        """Return the channel given the number of people in each row."""
         reports = np.asarray(self.reports_of(cells), np.float64)
-        # A row without reports keeps nearly nothing as its part: nothing is divided by zero.
+        # A row without reports gets a tiny part, so that nothing is divided by zero.
         parts = np.maximum(reports, 1e-9) / max(float(reports.sum()), 1e-9)
         return dataclasses.replace(self, parts=parts)
 
     @property
     def row_parts(self) -> Floats:
-        """The rows' parts of the reports, one line a row."""
+        """The parts of the reports that each row gets, one line per row."""
         parts = np.full(self.rows, 1 / self.rows) if self.parts is None else self.parts
         return parts[:, None]
 
     @property
     def difference(self) -> float:
-        """By how much a true place is counted more often than another."""
+        """How much more often a true bucket is counted than another: hit - miss."""
         return float(self.hit - self.miss)
 
     def masses_of(self, cells: Integers | Floats) -> Floats:
-        """Return the unbiased estimate of the mass on each place of each row."""
+        """Return the unbiased estimate of the mass in each bucket of each row."""
         reports = np.maximum(np.asarray(self.reports_of(cells), np.float64), 1e-9)[:, None]
         masses = (self.placed(cells) / reports - float(self.miss)) / self.difference
         empty = reports < 0.5
@@ -93,14 +93,14 @@ class Tables(Sketch):
 
     @property
     def equations(self) -> int:
-        """How many independent equations the cells give: each row adds up to all its reports."""
+        """The number of independent equations of the cells, as each row has a fixed sum."""
         return self.rows * (self.width - 1) + 1
 
     def solver(self, shares: Floats, layout: Layout | None = None) -> Solver:
-        """Return the normal equations of all answers, cells weighted as these shares demand.
+        """Return the normal equations of all answers, with cells weighted for these shares.
 
-        With a ``layout`` those of some of the answers only; the others are then part of the mass
-        that is spread over all places.
+        With a ``layout`` they are only for some of the answers; the others are then part of the
+        mass that is spread over all buckets.
         """
         with_rest = self.is_open or layout is not None
         masses = self.masses(shares)
@@ -121,20 +121,20 @@ class Tables(Sketch):
 
     @cached_property
     def equal_solver(self) -> Solver:
-        """The normal equations with the weights of equal shares."""
+        """The normal equations, weighted for equal shares."""
         return self.solver(np.full(self.k, 1 / self.k))
 
     def solver_at(self, shares: Floats) -> Solver:
-        """Return the solver at these shares.
+        """Return the solver weighted for these shares.
 
-        Where such weights leave too little to tell some answers apart, those of equal shares stay.
+        If these weights cannot separate all answers, the weights for equal shares are used.
         """
         solver = self.solver(shares)
         return self.equal_solver if solver.inverse is None else solver
 
     @cached_property
     def is_solved(self) -> bool:
-        """Whether shares come from least squares, which needs enough places for the answers."""
+        """Whether shares come from least squares, which needs enough buckets for the answers."""
         k = self.layout.k
         if not self.solvable or not 0 < k <= min(MOST_SOLVED, self.rows * self.width):
             return False
@@ -142,24 +142,24 @@ class Tables(Sketch):
 
     @property
     def is_crowded(self) -> bool:
-        """Whether answers are too many to solve for together, but can be chosen among."""
+        """Whether there are too many answers to solve for together, but some can be selected."""
         k = self.layout.k
         tight = self.is_open and k > ALWAYS_SOLVED and AMPLE * k > self.equations - 1
         return self.solvable and (tight or not self.is_solved)
 
     def invert(self, cells: Integers | Floats, n: int) -> Floats:
-        """Return least squares with the weights of equal shares, or averages."""
+        """Return least squares weighted for equal shares, or averages."""
         masses = self.masses_of(cells)
         if not self.is_solved:
             return self.unhash(self.row_parts * masses)
         return self.with_rest(self.equal_solver.solve(masses))
 
     def with_rest(self, shares: Floats) -> Floats:
-        """Return the shares of listed answers with what they leave to all others, if there are."""
+        """Return the shares of listed answers, plus that of all others in an open alphabet."""
         return np.append(shares, 1 - shares.sum()) if self.is_open else shares
 
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return the noise of least squares weighted at the shares, or of averages."""
+        """Return the noise of least squares weighted for the shares, or of averages."""
         if self.is_solved:
             solver = self.solver_at(shares)
             return self.solved_noise(solver, shares, n)
@@ -174,17 +174,17 @@ class Tables(Sketch):
 
     @property
     def _crowded(self) -> Fraction:
-        """The chance of a place of a random string."""
+        """The probability that a report counts in a given bucket, for a random string."""
         return self.miss + (self.hit - self.miss) * self.filled
 
     def place_variance(self, law: Fraction) -> float:
-        """Return the variance that a report adds to the count of a place, given its chance."""
+        """Return the variance that a report adds to a bucket's count, given its probability."""
         return float(self.repeats.variance_per_report(law))
 
     def solved_noise(
         self, solver: Solver, shares: Floats, n: float, inflation: float = 1.0
     ) -> tuple[Floats, Floats]:
-        """Return c and s of the shares of a solver for all answers, given the hash functions."""
+        """Return c and s of `noise` for a solver of all answers, given the hash functions."""
         hit, miss = self.place_variance(self.hit), self.place_variance(self.miss)
         variance = inflation * solver.variances(shares[: solver.layout.k], n, hit, miss)
         slope = solver.slopes(np.diag(solver.solution) / n, hit, miss)
@@ -193,9 +193,9 @@ class Tables(Sketch):
         return private_noise(variance[:-1], slope, shares, n / self.times)
 
     def row_covariance(self, shares: Floats, row: int) -> Floats:
-        """Return how the places of one row vary together in a report to it, for a population.
+        """Return the covariance of the buckets of one row in a report to it, for a population.
 
-        Two places are counted together by people who hold both; a report on one place has none.
+        Two buckets are counted together for people who have both; never if a report has only one.
         """
         mass = self.masses(shares)[row]
         law = float(self.miss) + self.difference * mass
@@ -214,31 +214,31 @@ class Tables(Sketch):
 
     @property
     def false_support(self) -> float:
-        """The chance of a place of a random string."""
+        """The probability for a bucket of a random string."""
         return self.repeats.skewed_chance(self._crowded)
 
     @property
     def tells_absence(self) -> bool:
-        """Averages do not: they take up what others have on the same places."""
+        """False for averages of solvable tables: they include other answers in the same buckets."""
         return self.is_solved or not self.solvable
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
-        """Add sampling; least squares know the collisions, so that nothing more is to add."""
+        """Add sampling; least squares solves for collisions, so they add nothing more."""
         if self.is_solved:
             return Channel.variance_sampled(self, shares, n)
         return super().variance_sampled(shares, n)
 
     def collision_part(self, shares: Floats, n: int) -> float:
-        """Return which part of the variance comes from collisions; none if they are solved for."""
+        """Return the part of the variance due to collisions; zero if they are solved for."""
         return 0.0 if self.is_solved else super().collision_part(shares, n)
 
 
 def private_noise(
     variance: Floats, slope: Floats, shares: Floats, people: float
 ) -> tuple[Floats, Floats]:
-    """Return c and s of shares with these variances among so many people of a population.
+    """Return c and s of `Channel.noise` for shares with these variances in a sampled population.
 
-    What is left without the sampling of the people themselves, and without the own share.
+    The sampling of the people and the part that grows with the share are taken out of c.
     """
     private = variance - shares * (1 - shares) / people
     return np.maximum(private - slope * shares, 1e-3 * variance + 1e-30), slope

@@ -1,1 +1,1 @@
-"""From a string to its keys to its buckets, in our layout and in those of deployed clients."""
+"""How strings are hashed to keys and buckets, in murmurs and in deployed RAPPOR clients."""

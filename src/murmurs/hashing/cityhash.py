@@ -1,8 +1,8 @@
-"""CityHash64 as Chromium's RAPPOR has it: version 1.0.3; later versions give other numbers.
+"""CityHash64 version 1.0.3, as in Chromium's RAPPOR; later versions give other numbers.
 
-The function is by Geoff Pike and Jyrki Alakuijala (2011). It is here to find the bits that deployed
-clients set, and for nothing else: murmurs itself hashes with `murmurs.numerics.xxh32`. Known
-answers are in ``vectors/rappor.json``.
+The function is by Geoff Pike and Jyrki Alakuijala (2011). It only serves to find the bits that
+deployed clients set; murmurs itself hashes with `murmurs.numerics.xxh32`. Known answers are in
+``vectors/rappor.json``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def hash64_with_seed(data: bytes, seed: int) -> int:
 
 
 def seeded_many(hashed: int, seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the hash under many seeds, made of the one without seed."""
+    """Return the hashes under many seeds, given the hash without a seed."""
     multiplier, shift = np.uint64(_MULTIPLIER), np.uint64(47)
     mixed = (seeds ^ np.uint64((hashed - _K2) & _MASK)) * multiplier
     mixed = (seeds ^ mixed ^ mixed >> shift) * multiplier
@@ -68,7 +68,7 @@ def _word(data: bytes, at: int, size: int = 8) -> int:
 
 
 def _turn(value: int, by: int) -> int:
-    """Turn 64 bits to the right."""
+    """Rotate 64 bits to the right."""
     value &= _MASK
     return (value >> by | value << (64 - by)) & _MASK
 
@@ -124,7 +124,7 @@ def _half(a: int, z: int, second: int, third: int) -> tuple[int, int]:
 
 
 def _weak(data: bytes, at: int, a: int, b: int) -> tuple[int, int]:
-    """Return two numbers made of 32 bytes and two numbers."""
+    """Mix 32 bytes and two numbers into two numbers."""
     first, second, third, fourth = (_word(data, at + i) for i in (0, 8, 16, 24))
     a += first
     end = a + second + third

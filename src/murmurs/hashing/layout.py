@@ -1,8 +1,8 @@
-"""Where answers fall: in each of a number of rows, a few of its ``width`` places.
+"""Where answers are hashed: in each row, to one or a few of its ``width`` buckets.
 
-A row is a hash table of its own: a row of a sketch, or a cohort of people who share hash functions.
-The mean of a table of counts is made of answers' shares through a layout (`masses`), and estimates
-of the shares are made of the table through its adjoint (`totals`).
+Each row is a hash table: a row of a sketch, or a cohort of people who share hash functions. A
+layout turns the shares of the answers into the means of a table of counts (`masses`); its adjoint
+turns the table back into estimates of the shares (`totals`).
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.xxh32 import buckets, hash_keys
 
 Places = NDArray[np.uint32]
-"""Cells of the table, one row for each hash of each row; rows * width stands for nowhere."""
+"""Cells of the table, one line for each hash of each row; rows * width means no bucket."""
 
 MOST_KEPT = 2**27
-"""Places that are kept in memory; of larger layouts they are hashed again when needed."""
+"""The most buckets kept in memory; larger layouts hash them again when needed."""
 
 _BLOCK = 2**22
 
 _LOOKED_UP_SINGLY = 16
-"""People up to whom each is looked up in their own permutation, without keeping them all."""
+"""The most people who are looked up one by one, without keeping all permutations."""
 
 
 class Layout(ABC):
-    """``k`` answers in ``rows`` rows of ``width`` places, up to ``hashes`` of them in each row."""
+    """``k`` answers in ``rows`` rows of ``width`` buckets, each in up to ``hashes`` per row."""
 
     rows: int
     width: int
@@ -41,18 +41,18 @@ class Layout(ABC):
     @property
     @abstractmethod
     def k(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, Places]]:
-        """Return the places of some answers after another, all answers once."""
+        """Return the buckets of all answers, one block of answers after another."""
 
     @abstractmethod
     def select(self, answers: Integers) -> Layout:
         """Return the layout of some of the answers."""
 
     def places_in(self, row: int) -> NDArray[np.int64]:
-        """Return the places of every answer in one row, one line a hash; ``width`` is nowhere."""
+        """Return the buckets of every answer in one row, one line per hash; ``width`` is none."""
         own = slice(row * self.hashes, (row + 1) * self.hashes)
         parts = [places[own].astype(np.int64) for _, places in self.blocks()]
         places = np.concatenate(parts, axis=1)
@@ -60,10 +60,10 @@ class Layout(ABC):
 
     @abstractmethod
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
-        """Return the places of answers, each in one row; one line a hash, ``width`` is nowhere."""
+        """Return the buckets of answers, each in one row; one line per hash, ``width`` is none."""
 
     def masses(self, shares: Floats) -> Floats:
-        """Return the share that falls on each place of each row."""
+        """Return the total share in each bucket of each row."""
         scatter, size = kernels.load().scatter, self.rows * self.width + 1
         out = np.zeros(size)
         for part, places in self.blocks():
@@ -71,14 +71,14 @@ class Layout(ABC):
         return out[:-1].reshape(self.rows, self.width)
 
     def totals(self, table: Floats) -> Floats:
-        """Return for each answer the sum of the table over its places."""
+        """Return for each answer the sum of the table over its buckets."""
         gather, flat = kernels.load().gather, np.append(table.ravel(), 0.0)
         return np.concatenate([gather(places, flat) for _, places in self.blocks()])
 
     def alike(self) -> list[Integers]:
-        """Return groups of answers with the same places in every row, which nothing tells apart.
+        """Return groups of answers that cannot be told apart: their buckets agree in every row.
 
-        Places are given random whole numbers; answers with equal sums, twice, are alike.
+        Buckets get random whole numbers; answers with equal sums in two such draws are alike.
         """
         return self._alike
 
@@ -98,7 +98,7 @@ class Layout(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Listed(Layout):
-    """Places that are given: by permutations of a closed alphabet, or by another system's hash."""
+    """Buckets as a given list: permutations of a closed alphabet, or another system's hash."""
 
     places: Places
     rows: int
@@ -107,17 +107,17 @@ class Listed(Layout):
 
     @property
     def k(self) -> int:
-        """How many answers have places."""
+        """The number of answers that have buckets."""
         return int(self.places.shape[1])
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
-        """Return the places of answers, each in one row."""
+        """Return the buckets of answers, each in one row."""
         lines = rows * self.hashes + np.arange(self.hashes)[:, None]
         places = self.places[lines, answers].astype(np.int64) - rows * self.width
         return np.asarray(np.minimum(places, self.width))
 
     def blocks(self) -> Iterator[tuple[slice, Places]]:
-        """Return all places at once."""
+        """Return all buckets at once."""
         yield slice(0, self.k), self.places
 
     def select(self, answers: Integers) -> Listed:
@@ -126,7 +126,7 @@ class Listed(Layout):
         return Listed(kept, self.rows, self.width, self.hashes)
 
     def bits(self) -> Integers:
-        """Return the places within their rows, one line for each hash; ``width`` is nowhere."""
+        """Return the buckets within their rows, one line for each hash; ``width`` is none."""
         first = np.repeat(np.arange(self.rows) * self.width, self.hashes)[:, None]
         return np.asarray(np.minimum(self.places.astype(np.int64) - first, self.width))
 
@@ -142,10 +142,10 @@ class Listed(Layout):
 
 @dataclass(frozen=True, eq=False)
 class Keyed(Layout):
-    """Places by hash of 64-bit keys, of which an answer has one or a few, one line each.
+    """Buckets by hash of 64-bit keys; an answer has one or a few, one line each.
 
-    Hash i of row r is number j = r * hashes + i: it has the seed salt + j, and hashes line
-    j mod (their number) of the keys.
+    Hash i of row r is number j = r * hashes + i. It has the seed salt + j and hashes line
+    j mod (the number of lines) of the keys.
     """
 
     keys: NDArray[np.uint64]
@@ -156,7 +156,7 @@ class Keyed(Layout):
 
     @property
     def k(self) -> int:
-        """How many answers have keys."""
+        """The number of answers that have keys."""
         return int(self.keys.shape[1])
 
     def _hashed(self, keys: NDArray[np.uint64]) -> Places:
@@ -167,7 +167,7 @@ class Keyed(Layout):
         return self._hashed(self.keys)
 
     def blocks(self) -> Iterator[tuple[slice, Places]]:
-        """Return all places if they can be kept, otherwise block after block."""
+        """Return all buckets at once if they can be kept, otherwise block by block."""
         each = self.rows * self.hashes
         if self.k * each <= MOST_KEPT:
             yield slice(0, self.k), self._kept
@@ -186,7 +186,7 @@ class Keyed(Layout):
         return first_ones(buckets(keys, seeds, self.width).astype(np.int64), self.width)
 
     def places_in(self, row: int) -> NDArray[np.int64]:
-        """Hash the one row."""
+        """Hash all answers into one row."""
         number = row * self.hashes
         keys = np.roll(self.keys, -(number % len(self.keys)), axis=0)
         salt = (self.salt + number) % 2**32
@@ -201,11 +201,11 @@ class Keyed(Layout):
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Layout):
-    """``size`` answers, permuted in each row and taken modulo width: every place is as full.
+    """``size`` answers, permuted in each row and taken modulo width: buckets are equally full.
 
-    The permutation of row r sorts the answers by their hash under the seed salt + r, equal hashes
-    by number; the answer's place is its rank modulo width. Single people are looked up in their own
-    rows; all permutations are made, and kept, when they are needed together.
+    The permutation of row r sorts the answers by their hash under the seed salt + r, and equal
+    hashes by number; an answer's bucket is its rank modulo width. Single people are looked up in
+    their own rows; all permutations are made, and kept, when many people need them.
     """
 
     size: int
@@ -217,17 +217,17 @@ class Ranked(Layout):
 
     @property
     def k(self) -> int:
-        """How many answers are permuted."""
+        """The number of answers that are permuted."""
         return self.size
 
     def places_in(self, row: int) -> NDArray[np.int64]:
-        """Sort the answers of the one row."""
+        """Sort the answers of one row."""
         places = np.empty((1, self.k), np.int64)
         places[0, np.argsort(self._hashed(row), kind="stable")] = np.arange(self.k) % self.width
         return places
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
-        """Return the places of answers, each in one row."""
+        """Return the buckets of answers, each in one row."""
         if "_kept" in vars(self) or len(answers) > min(self.rows, _LOOKED_UP_SINGLY):
             return self._kept.look_up(answers, rows)
         pairs = zip(answers.tolist(), rows.tolist(), strict=True)
@@ -235,7 +235,7 @@ class Ranked(Layout):
         return np.array([found], np.int64)
 
     def _rank(self, answer: int, row: int) -> int:
-        """Return how many answers come before one: a device need not sort them."""
+        """Return how many answers come before this one, which needs no sorting."""
         hashes = self._hashed(row)
         own = hashes[answer]
         return int((hashes < own).sum()) + int((hashes[:answer] == own).sum())
@@ -252,7 +252,7 @@ class Ranked(Layout):
         return Listed(places, self.rows, self.width)
 
     def blocks(self) -> Iterator[tuple[slice, Places]]:
-        """Return all places at once."""
+        """Return all buckets at once."""
         return self._kept.blocks()
 
     def select(self, answers: Integers) -> Listed:
@@ -261,7 +261,7 @@ class Ranked(Layout):
 
 
 def first_ones(places: Integers, width: int) -> Integers:
-    """Send to ``width``, which is nowhere, what another line has on top of it already."""
+    """Replace a bucket by ``width``, which means none, where an earlier line already has it."""
     for line in range(1, len(places)):
         again = (places[line] == places[:line]).any(axis=0)
         places[line][again] = width
@@ -269,7 +269,7 @@ def first_ones(places: Integers, width: int) -> Integers:
 
 
 def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> Listed:
-    """Return the layout of bits, one line for each hash of each cohort; a bit counts once."""
+    """Return the layout of bits, one line for each hash of each cohort; each bit counts once."""
     places = np.empty(bits.shape, np.uint32)
     for cohort in range(cohorts):
         own = slice(cohort * hashes, (cohort + 1) * hashes)

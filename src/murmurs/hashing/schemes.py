@@ -1,8 +1,8 @@
 """Hash schemes of deployed RAPPOR clients: which bits of a Bloom filter a string sets in a cohort.
 
-No two of them agree, and a map or a list of candidates is worth something only under the scheme of
-the clients that sent the reports. Strings are hashed as they are, in UTF-8; murmurs' own scheme,
-which takes them in a normal form, is in `murmurs.hashing.layout`. Known answers are in
+No two of them agree, and a map or a list of candidates is only useful with the scheme of the
+clients that sent the reports. These schemes hash strings unchanged, in UTF-8; murmurs' own scheme,
+which hashes a normal form, is in `murmurs.hashing.layout`. Known answers are in
 ``vectors/rappor.json``.
 """
 
@@ -20,14 +20,14 @@ from murmurs.boundary.checks import utf8
 from murmurs.hashing import cityhash
 
 Words = NDArray[np.uint64]
-"""Hashes before they are taken modulo the width: cohorts by hashes."""
+"""Hashes, before the modulo by the width: cohorts by hashes."""
 
 _DIGEST = 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme(ABC):
-    """A way to hash strings into bits, and what its clients can do."""
+    """A way to hash strings into bits, and the limits of its clients."""
 
     name: str
     clients: str
@@ -42,7 +42,7 @@ class Scheme(ABC):
         """Return the hashes of some bytes in some cohorts."""
 
     def taken(self, width: int) -> int:
-        """Return how many bytes of a digest of 16 one hash takes; 0 if it has its own digest."""
+        """Return how many of a digest's 16 bytes one hash takes; 0 if it has its own digest."""
         return 0
 
     def check(self, width: int, hashes: int, cohorts: int) -> None:
@@ -67,7 +67,7 @@ class Scheme(ABC):
             )
 
     def bits(self, text: str, cohort: int, width: int, hashes: int) -> list[int]:
-        """Return the bit of each hash of a string in a cohort; some may be the same."""
+        """Return the bit of each hash of a string in a cohort; bits may repeat."""
         words = self.words(_encoded(text), range(cohort, cohort + 1), width, hashes)
         return [int(word) % width for word in words[0]]
 
@@ -95,10 +95,10 @@ class Google(Scheme):
 
 
 class GoogleVector(Scheme):
-    """The same MD5; hash i is as many bytes as the width needs, little-endian."""
+    """The same MD5 as in `Google`; hash i is as many bytes as the width needs, little-endian."""
 
     def taken(self, width: int) -> int:
-        """Return one byte up to 256 bits, then two."""
+        """Return one byte for up to 256 bits, otherwise two."""
         return 1 if width <= 2**8 else 2
 
     def words(self, data: bytes, cohorts: range, width: int, hashes: int) -> Words:
@@ -107,7 +107,7 @@ class GoogleVector(Scheme):
 
 
 class Java(Scheme):
-    """The same MD5; hash i is bytes 2 i and 2 i + 1, big-endian."""
+    """The same MD5 as in `Google`; hash i is bytes 2 i and 2 i + 1, big-endian."""
 
     def taken(self, width: int) -> int:
         """Return two bytes."""
@@ -129,7 +129,7 @@ class Chromium(Scheme):
 
 
 class Mozilla(Scheme):
-    """MD5 of the character whose code is the cohort, in UTF-8, and the string; as in `Google`."""
+    """As `Google`, but MD5 of the character with the cohort's code, in UTF-8, and the string."""
 
     def taken(self, width: int) -> int:
         """Return one byte."""
@@ -143,7 +143,7 @@ class Mozilla(Scheme):
 class MozillaSha256(Scheme):
     """The last two bytes, big-endian, of SHA-256 of cohort and i in decimal digits and the string.
 
-    Cohort 1 with hash 11 would be cohort 11 with hash 1, so that there are up to ten hashes.
+    Cohort 1 with hash 11 would equal cohort 11 with hash 1, so there are at most ten hashes.
     """
 
     def words(self, data: bytes, cohorts: range, width: int, hashes: int) -> Words:
@@ -157,7 +157,7 @@ class MozillaSha256(Scheme):
 
 
 def _encoded(text: str) -> bytes:
-    """Return a string in UTF-8; it may be an answer, and an error does not tell it."""
+    """Return a string in UTF-8; errors do not quote it, since it may be an answer."""
     data = utf8(text)
     if isinstance(data, int):
         raise ValueError(f"a string to be hashed has half of a surrogate pair at place {data}")
@@ -202,7 +202,7 @@ _ALL: tuple[Scheme, ...] = (
         name="mozilla",
         clients="Mozilla's study, MD5",
         widest=256,
-        most_cohorts=0xD800,  # codes from there on are half a character
+        most_cohorts=0xD800,  # codes from here on are surrogates, not characters
         whole_bytes=True,
     ),
     MozillaSha256(
@@ -214,4 +214,4 @@ _ALL: tuple[Scheme, ...] = (
 )
 
 BY_NAME: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
-"""The schemes; of each there are clients that sent reports by it."""
+"""The schemes by name; each has been used by clients that sent reports."""

@@ -2,9 +2,9 @@
 
 The keys of a string are the four little-endian 64-bit numbers of the SHA-256 of its UTF-8 bytes in
 Unicode's normal form C. So "Zürich" is one answer, however its ü was typed. Keys are hashed into
-rows and places like any other (`murmurs.numerics.xxh32`), and take turns: hash number j has key j
-mod 4. With one key, two strings that collide under one seed of XXH32 would do so under most seeds
-near it. Known answers are in ``vectors/strings.json``.
+rows and buckets like any other key (`murmurs.numerics.xxh32`), and take turns: hash number j uses
+key j mod 4. With a single key, two strings that collide under one seed of XXH32 would collide under
+most seeds near it. Known answers are in ``vectors/strings.json``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ KEYS = 4
 
 
 def normal(text: object) -> str:
-    r"""Return a string in normal form C; what is empty or no Unicode text is refused.
+    r"""Return a string in normal form C; refuse what is empty or not Unicode text.
 
-    It may be an answer, so that an error does not tell what it is.
+    Errors do not quote the string, since it may be an answer.
 
     >>> normal("Zu\u0308rich") == "Z\u00fcrich"
     True
@@ -46,7 +46,7 @@ _NO_TEXT = "is no Unicode text: it has half of a surrogate pair at place"
 
 
 def key(text: str, number: int = 0) -> int:
-    """Return one of the four 64-bit keys of a string: what a device hashes.
+    """Return one of the four 64-bit keys of a string, which a device hashes.
 
     >>> hex(key("Zürich"))
     '0x35b6ca065e685142'
@@ -56,7 +56,7 @@ def key(text: str, number: int = 0) -> int:
 
 
 def keys(texts: Iterable[str]) -> NDArray[np.uint64]:
-    """Return the keys of many strings, one line for each of the four."""
+    """Return the keys of many strings, one line for each of the four keys."""
     digests = b"".join(_digest(text) for text in texts)
     by_text = np.frombuffer(digests, "<u8").reshape(-1, KEYS)
     return np.ascontiguousarray(by_text.T, np.uint64)
@@ -67,7 +67,7 @@ def _digest(text: str) -> bytes:
 
 
 def candidates(texts: Sequence[object], check: Callable[[object], str] = normal) -> tuple[str, ...]:
-    """Return a list of candidates, checked and each once; all that is wrong is told by line.
+    """Return a checked list of different candidates; the error lists wrong ones by line.
 
     >>> candidates(["tea", "coffee", "", "tea"])
     Traceback (most recent call last):
@@ -79,7 +79,9 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     if not isinstance(texts, Sequence):
         texts = list(texts)
     if len(texts) > MOST_CANDIDATES:
-        raise ValueError(f"there are {len(texts)} candidates, at most {MOST_CANDIDATES} are taken")
+        raise ValueError(
+            f"there are {len(texts)} candidates, at most {MOST_CANDIDATES} are allowed"
+        )
     seen: dict[str, int] = {}
     wrong: list[str] = []
     for line, text in enumerate(texts, 1):
@@ -100,7 +102,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
 
 
 def _why_refused(text: object) -> str | None:
-    """Return what is wrong with a candidate, which is no answer and may be told."""
+    """Return what is wrong with a candidate; it is not an answer and may be quoted."""
     if not isinstance(text, str):
         return f"{shown(text)} is not a string"
     half = utf8(text)

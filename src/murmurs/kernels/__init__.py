@@ -1,10 +1,10 @@
 """The few loops that are worth compiling, each in two forms with the same results.
 
-`reference` is NumPy and always there; `compiled` is numba, from the extra ``fast``. Given the same
-random words both return the same arrays to the last bit, so a seed means the same with and without
-numba; only `Kernels.support_likelihood`, for an estimator, is the same up to rounding. With numba
-installed, `adaptive` chooses at each call; ``MURMURS_KERNELS=reference`` and
-``MURMURS_KERNELS=compiled`` choose for all.
+`reference` is NumPy and always available; `compiled` is numba, from the extra ``fast``. Given the
+same random words, both return the same arrays to the last bit, so a seed gives the same results
+with and without numba; only `Kernels.support_likelihood`, for an estimator, may differ by rounding.
+If numba is installed, `adaptive` chooses for each call; ``MURMURS_KERNELS=reference`` and
+``MURMURS_KERNELS=compiled`` choose for all calls.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 
 FIRST = 8
-"""Random words that each group of 64 bits reads at once; undecided lanes then read spare ones."""
+"""Random words that each group of 64 bits reads first; undecided lanes then read spare words."""
 
 
 class Kernels(Protocol):
-    """What both forms offer. Random words come in, ``spare`` ones for what is left undecided.
+    """The functions of both forms. Callers pass random words, and ``spare`` words for redraws.
 
-    A kernel that returns how many spare words it used may return more than there are: its result
-    is then void, and it is called again with more.
+    Kernels that use spare words return how many. If that is more than there are, the result is
+    invalid and the kernel must be called again with more.
     """
 
     def bits(self, words: U64, threshold: U8, spare: U64, out: U64) -> int:
-        """Set each of 64 bits of each ``out`` with probability 0.threshold (binary digits).
+        """Set each of the 64 bits of each ``out`` with probability 0.threshold (binary digits).
 
-        ``words`` has min(FIRST, len(threshold)) words for each group. A lane is the binary number
-        of its bits in successive words; it is one when that number is below the threshold.
+        ``words`` has min(FIRST, len(threshold)) words for each group. The bits of a lane in
+        successive words form a binary number; the lane is one if that is below the threshold.
         """
         ...
 
@@ -48,7 +48,7 @@ class Kernels(Protocol):
         ...
 
     def subsets(self, own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
-        """Write uniform w-subsets of 0..k-1 as packed bits, with ``own`` in it where own >= 0."""
+        """Write uniform w-subsets of 0..k-1 as packed bits, each with ``own`` if own >= 0."""
         ...
 
     def histogram(self, values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
@@ -56,7 +56,7 @@ class Kernels(Protocol):
         ...
 
     def bit_totals(self, packed: U8, k: int) -> I64:
-        """Count, for each of k columns, the rows of packed bits that have it set."""
+        """Count, for each of k columns, the rows of packed bits in which it is set."""
         ...
 
     def support_totals(self, seeds: U32, low: U32, width: U32, k: int) -> I64:
@@ -64,38 +64,38 @@ class Kernels(Protocol):
         ...
 
     def places(self, keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
-        """Hash every answer into every row, one row of the result for each hash of each row.
+        """Hash every answer into every row, one line of the result for each hash of each row.
 
-        Hash i of row r is number j = r * hashes + i: it has the seed salt + j, and takes line
-        j mod (their number) of the keys. An entry is r * width + bucket, or rows * width where an
-        earlier hash of the row has that bucket already.
+        Hash i of row r is number j = r * hashes + i. It has the seed salt + j and takes line
+        j mod (the number of lines) of the keys. An entry is r * width + bucket, or rows * width if
+        an earlier hash of the row already has that bucket.
         """
         ...
 
     def gather(self, places: U32, table: F64) -> F64:
-        """Add up, for each key, the entries of the table at its places."""
+        """Add up, for each key, the entries of the table at its buckets."""
         ...
 
     def scatter(self, places: U32, values: F64, size: int) -> F64:
-        """Add the value of each key to a new table at all its places; `gather` turned round."""
+        """Add the value of each key to a new table at all its buckets; the adjoint of `gather`."""
         ...
 
     def gram(self, places: U32, table: F64, hashes: int) -> F64:
-        """Add up, for each two keys, the entries of the table at the places they share."""
+        """Add up, for each pair of keys, the entries of the table at the buckets they share."""
         ...
 
     def support_likelihood(self, rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
-        """Evaluate sum of log L, L = 1 + excess * (share of the answers set in a row of bits).
+        """Evaluate the sum of log L, L = 1 + excess * (share of the answers set in a row of bits).
 
-        Returns the sum of 1 / L, the sum of 1 / L over the rows that have each bit set, and the
-        sum of log L.
+        Returns the sum of 1 / L, for each bit the sum of 1 / L over the rows that have it set, and
+        the sum of log L.
         """
         ...
 
 
 @cache
 def load() -> Kernels:
-    """Return kernels that become compiled when that pays, or without numba those of NumPy."""
+    """Return the kernels: with numba, compiled ones where that pays; without it, those of NumPy."""
     wanted = os.environ.get("MURMURS_KERNELS", "")
     if wanted not in ("", "reference", "compiled"):
         raise ValueError(f"MURMURS_KERNELS must be reference or compiled, not {wanted!r}")

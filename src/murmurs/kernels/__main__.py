@@ -6,7 +6,7 @@ import numpy as np
 
 
 def main() -> None:
-    """Call every kernel once with each type it meets, if there is a compiler."""
+    """Call every kernel once with each type of argument, if numba is installed."""
     try:
         from murmurs.kernels import compiled as kernels
     except ImportError:
@@ -16,7 +16,7 @@ def main() -> None:
     kernels.bits(wide, np.ones(8, np.uint8), wide, np.empty(2, np.uint64))
     kernels.below(words, 3, words, np.empty(16, np.uint32))
     kernels.subsets(np.full(8, -1), 9, 2, words, words, np.empty((8, 2), np.uint8))
-    for writeable in (True, False):  # reports read from a file are not
+    for writeable in (True, False):  # reports read from a file are not writeable
         for size in (1, 2, 4):
             values = np.zeros(4, np.dtype(f"u{size}"))
             values.flags.writeable = writeable

@@ -1,9 +1,9 @@
-"""The kernels of NumPy, until their work would have paid for loading the compiled ones.
+"""The kernels of NumPy, replaced by compiled ones once there is enough work to pay for numba.
 
-Importing numba takes as long as counting some hundred million reports in NumPy. It is put off until
-the work asked for so far would have taken NumPy that long, so that no program takes much more than
-twice the time of the better choice (the rule for renting skis or buying them). A single large call
-goes to the compiled kernels at once.
+Importing numba takes as long as counting some hundred million reports in NumPy. It is delayed until
+the work so far would have taken NumPy that long, so no program takes much more than twice the time
+of the better choice (the ski rental problem). A single large call goes to the compiled kernels at
+once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, cast
 from murmurs.kernels import Kernels
 
 LOADING = 1.0
-"""Seconds that it takes to import numba and to read what it compiled before, about."""
+"""Approximate seconds to import numba and read what it compiled before."""
 
 SECONDS: dict[str, Callable[..., float]] = {
     "bits": lambda words, threshold, spare, out: 5e-5 + 6e-8 * len(out),
     "below": lambda words, bound, spare, out: (
-        # What is redrawn is redrawn one by one.
+        # Numbers are redrawn one by one.
         1e-5 + len(words) * (4e-9 + 1.5e-6 * (2**32 % bound / 2**32))
     ),
     "subsets": lambda own, k, w, words, spare, out: (
@@ -33,22 +33,22 @@ SECONDS: dict[str, Callable[..., float]] = {
     "gather": lambda places, table: 2e-6 * len(places) + 3e-9 * places.size,
     "scatter": lambda places, values, size: 3e-6 * len(places) + 3e-9 * places.size,
     "gram": lambda places, table, hashes: (
-        2e-4 + 2e-8 * (places.size + places.size**2 / len(table))  # by pairs in a place
+        2e-4 + 2e-8 * (places.size + places.size**2 / len(table))  # pairs of keys in a bucket
     ),
     "support_likelihood": lambda rows, shares, excess: 6e-5 + 6e-9 * rows.size,
 }
-"""What a call takes in NumPy, as measured; half or twice as much does no harm."""
+"""Seconds that a call takes in NumPy, as measured; an error of a factor of two does no harm."""
 
 ROUNDED = {"support_likelihood": 100}
 """Kernels whose two forms round differently, and about how often an estimate calls them.
 
-Their form depends on the size of the call alone: the same call gives the same result whatever was
-done before. The results of all others are equal to the last bit, so their form may change anytime.
+Their form depends only on the size of the call, so the same call always gives the same result. All
+other kernels give results equal to the last bit, so their form may change at any time.
 """
 
 
 class Adaptive:
-    """Kernels that are those of NumPy or the compiled ones, whichever a call is better done by."""
+    """The kernels of NumPy or the compiled ones, whichever suits each call better."""
 
     def __init__(self) -> None:
         self._asked = 0.0
@@ -60,15 +60,15 @@ class Adaptive:
         def kernel(*arguments: Any) -> Any:
             return getattr(self.form(name, *arguments), name)(*arguments)
 
-        setattr(self, name, kernel)  # the next look-up finds it
+        setattr(self, name, kernel)  # the next lookup finds it directly
         return kernel
 
     def form(self, name: str, *arguments: Any) -> Kernels:
-        """Return the form that does this call, and remember that it was asked for."""
+        """Return the form to use for this call, and add the call to the work so far."""
         asked = SECONDS[name](*arguments)
         if name in ROUNDED:
             return _load(ROUNDED[name] * asked >= LOADING)
-        # Two threads may lose a little of each other's work here, which only delays the change.
+        # Threads may overwrite each other's additions here, which only delays the change.
         self._asked += asked
         return _load(self._asked >= LOADING)
 
@@ -80,6 +80,6 @@ def _load(compiled: bool) -> Kernels:
         return cast(Kernels, import_module("murmurs.kernels.compiled"))
     except ImportError as error:
         raise ImportError(
-            f"numba is installed but cannot be imported ({error}): mend it, or set "
-            "MURMURS_KERNELS=reference to do without"
+            f"numba is installed but cannot be imported ({error}): repair it, or set "
+            "MURMURS_KERNELS=reference to do without it"
         ) from error

@@ -1,4 +1,4 @@
-"""The kernels compiled by numba; same words in, same arrays out as `murmurs.kernels.reference`."""
+"""The kernels compiled by numba, with the results of `murmurs.kernels.reference`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TILE = 2048
 
 @njit(nogil=True, cache=True)
 def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
-    """Compare 64 binary numbers with the threshold at once, digit by digit, highest first."""
+    """Compare 64 binary numbers with the threshold at once, from the highest digit down."""
     n = len(out)
     first = min(FIRST, len(threshold))
     open_groups = np.empty(n, np.int64)
@@ -68,7 +68,7 @@ def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
 
 @njit(nogil=True, cache=True)
 def below(words: U32, bound: int, spare: U32, out: U32) -> int:
-    """Multiply by the bound and keep the upper half; redraw where the lower one shows a bias."""
+    """Multiply by the bound and keep the upper half; redraw if the lower half shows a bias."""
     wide = np.uint64(bound)
     limit = np.uint32(2**32 % bound)
     used = 0
@@ -85,7 +85,7 @@ def below(words: U32, bound: int, spare: U32, out: U32) -> int:
 
 @njit(nogil=True, cache=True)
 def _small_subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
-    """As `subsets` for k up to 128: the bits stay in two registers, which takes half the time."""
+    """Do what `subsets` does for k up to 128, twice as fast: the bits stay in two registers."""
     used = 0
     limits = np.empty(w + 1, np.uint32)
     for d in range(w + 1):
@@ -126,7 +126,7 @@ def _small_subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) ->
 
 @njit(nogil=True, cache=True)
 def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
-    """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    """Sample distinct numbers by Floyd's method: draw from 0..j, or take j if that is taken."""
     if k <= 128:
         return int(_small_subsets(own, k, w, words, spare, out))
     # Indices are unsigned: numba would test signed ones for being negative at every access.
@@ -165,7 +165,7 @@ def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
 
 @njit(nogil=True, cache=True)
 def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
-    """Count how often each of 0..size-1 occurs; in two tables, so that equals need not wait."""
+    """Count how often each of 0..size-1 occurs; two tables, so equal neighbours need not wait."""
     even = np.zeros(size, np.int64)
     odd = np.zeros(size, np.int64)
     for i in range(0, len(values) - 1, 2):
@@ -178,7 +178,7 @@ def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
 
 @njit(nogil=True, cache=True)
 def _add_bits(words: U64, sums: U64) -> None:
-    """Add at most 255 rows of words into byte-wide sums, one plane for each place in a byte."""
+    """Add at most 255 rows of words into byte-wide sums, one plane for each bit of a byte."""
     for i in range(words.shape[0]):
         for j in range(words.shape[1]):
             word = words[i, j]
@@ -188,7 +188,7 @@ def _add_bits(words: U64, sums: U64) -> None:
 
 @njit(nogil=True, cache=True)
 def bit_totals(packed: U8, k: int) -> I64:
-    """Count the set bits of each column, by blocks whose sums fit in a byte."""
+    """Count the set bits of each column, in blocks whose sums fit in a byte."""
     n, size = packed.shape
     total = np.zeros(size * 8, np.int64)
     if size % 8 == 0:
@@ -223,7 +223,7 @@ def bit_totals(packed: U8, k: int) -> I64:
 
 @njit(nogil=True, cache=True)
 def _finish(h: np.uint32) -> np.uint32:
-    """Return XXH32 of a key from its state after the upper half was added."""
+    """Return XXH32 of a key, given its state after adding the upper half."""
     h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
     h = np.uint32((h ^ h >> np.uint32(15)) * _P2)
     h = np.uint32((h ^ h >> np.uint32(13)) * _P3)
@@ -232,7 +232,7 @@ def _finish(h: np.uint32) -> np.uint32:
 
 @njit(nogil=True, cache=True)
 def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
-    """Hash every key with every seed; keys by tiles that stay in the nearest cache."""
+    """Hash every key with every seed, in tiles of keys that stay in the nearest cache."""
     total = np.zeros(k, np.int64)
     sums = np.zeros(_TILE, np.uint32)
     products = np.empty(_TILE, np.uint32)
@@ -284,7 +284,7 @@ def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
 
 @njit(nogil=True, cache=True)
 def gather(places: U32, table: F64) -> F64:
-    """Look all keys up; keys by tiles that stay in the nearest cache."""
+    """Look up all keys, in tiles of keys that stay in the nearest cache."""
     m, k = places.shape
     total = np.zeros(k)
     for first in range(0, k, _TILE):
@@ -308,7 +308,7 @@ def scatter(places: U32, values: F64, size: int) -> F64:
 
 @njit(nogil=True, cache=True)
 def gram(places: U32, table: F64, hashes: int) -> F64:
-    """List the keys of each place of a row, and add its entry to all their pairs."""
+    """List the keys of each bucket of a row, and add its entry to all their pairs."""
     m, k = places.shape
     out = np.zeros((k, k))
     size = len(table) - 1
@@ -342,7 +342,7 @@ def gram(places: U32, table: F64, hashes: int) -> F64:
 
 @njit(nogil=True, cache=True)
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
-    """Look the share of each byte of bits up in a table of 256, forth and back."""
+    """Look up shares in tables of 256 entries, one for each byte of bits, and add up likewise."""
     n, size = rows.shape
     tables = np.zeros((size, 256))
     for b in range(size):

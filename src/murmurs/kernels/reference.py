@@ -1,4 +1,4 @@
-"""The kernels in NumPy: the definition that the compiled ones are tested against."""
+"""The kernels in NumPy, which the compiled ones are tested against."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
 from murmurs.numerics.xxh32 import buckets, hash_keys
 
 _ROWS = 255
-"""Rows whose bits can be added in single bytes."""
+"""The most rows whose bits can be added in single bytes."""
 
 _PAIRS = 2**18
-"""Pairs of keys that are listed at a time."""
+"""About how many pairs of keys are listed at a time."""
 
 
 def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
-    """Compare 64 binary numbers with the threshold at once, digit by digit, highest first."""
+    """Compare 64 binary numbers with the threshold at once, from the highest digit down."""
     out[:] = 0
     undecided = np.full(len(out), np.uint64(2**64 - 1))
     first = min(FIRST, len(threshold))
@@ -50,7 +50,7 @@ def _compare(words: U64, digit: np.uint8, undecided: U64, out: U64) -> None:
 
 
 def below(words: U32, bound: int, spare: U32, out: U32) -> int:
-    """Multiply by the bound and keep the upper half; redraw where the lower one shows a bias."""
+    """Multiply by the bound and keep the upper half; redraw if the lower half shows a bias."""
     product = words.astype(np.uint64) * np.uint64(bound)
     out[:] = product >> np.uint64(32)
     biased = product & np.uint64(2**32 - 1) < np.uint64(2**32 % bound)
@@ -62,7 +62,7 @@ def below(words: U32, bound: int, spare: U32, out: U32) -> int:
 
 
 def _redraw(bound: int, spare: U32, used: int) -> tuple[int, int]:
-    """Draw one number from spare words; past their end, only count what would be used."""
+    """Draw one number from spare words; past the end, only count the words needed."""
     while used < len(spare):
         product = int(spare[used]) * bound
         used += 1
@@ -72,7 +72,7 @@ def _redraw(bound: int, spare: U32, used: int) -> tuple[int, int]:
 
 
 def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
-    """Floyd's sample of distinct numbers: the draw from 0..j, or j itself when that is taken."""
+    """Sample distinct numbers by Floyd's method: draw from 0..j, or take j if that is taken."""
     n = len(own)
     forced = own >= 0
     draws = np.empty((n, w), np.int64)
@@ -87,11 +87,11 @@ def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
     taken = np.zeros((n, k), bool)
     every = np.arange(n)
     for d in range(w):
-        rows = every if d else every[~forced]  # a forced own answer takes the first place
+        rows = every if d else every[~forced]  # a forced own answer replaces the first draw
         draw = draws[rows, d]
         draw = np.where(taken[rows, draw], last[rows, d], draw)
         taken[rows, draw] = True
-    # A forced row chose among the k - 1 others, numbered without its own: make room for that one.
+    # A forced row chose among the k - 1 others, numbered without its own answer: make room for it.
     for row in np.flatnonzero(forced):
         x = int(own[row])
         taken[row, x + 1 :] = taken[row, x:-1].copy()
@@ -103,13 +103,13 @@ def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
 def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
     """Count how often each of 0..size-1 occurs."""
     total = np.zeros(size, np.int64)
-    for start in range(0, len(values), 2**20):  # bincount makes a copy of eight bytes a value
+    for start in range(0, len(values), 2**20):  # bincount copies, eight bytes per value
         total += np.bincount(values[start : start + 2**20].astype(np.int64), minlength=size)
     return total
 
 
 def bit_totals(packed: U8, k: int) -> I64:
-    """Count the set bits of each column, by blocks whose sums fit in a byte."""
+    """Count the set bits of each column, in blocks whose sums fit in a byte."""
     total = np.zeros(packed.shape[1] * 8, np.int64)
     rows = max(1, min(_ROWS, 2**21 // packed.shape[1]))  # unpacked, 16 MiB or one report
     for start in range(0, len(packed), rows):
@@ -119,7 +119,7 @@ def bit_totals(packed: U8, k: int) -> I64:
 
 
 def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
-    """Hash every key with every seed, a block of at most a million hashes at a time."""
+    """Hash every key with every seed, about a million hashes at a time."""
     total = np.zeros(k, np.int64)
     keys = np.arange(k, dtype=np.uint64)
     rows = max(1, 2**20 // k)
@@ -143,7 +143,7 @@ def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:
 
 
 def gather(places: U32, table: F64) -> F64:
-    """Look all keys up, one hash of one row after another."""
+    """Look up all keys, one hash of one row after another."""
     total = np.zeros(places.shape[1])
     for at in places:
         total += table[at]
@@ -154,16 +154,16 @@ def scatter(places: U32, values: F64, size: int) -> F64:
     """Add all values, one hash of one row after another."""
     out = np.zeros(size)
     for at in places:
-        np.add.at(out, at, values)  # in the order of the keys, as the compiled form
+        np.add.at(out, at, values)  # in the order of the keys, like the compiled form
     return out
 
 
 def gram(places: U32, table: F64, hashes: int) -> F64:
-    """List the keys of each place, and add its entry to all their pairs; some rows at a time."""
+    """List the keys of each bucket, and add its entry to all their pairs; some rows at a time."""
     m, k = places.shape
     out = np.zeros(k * k)
     size = len(table) - 1
-    pairs = max(1, k * hashes * (1 + k * m // max(size, 1)))  # of a row, about
+    pairs = max(1, k * hashes * (1 + k * m // max(size, 1)))  # in a row, about
     step = hashes * max(1, _PAIRS // pairs)
     for start in range(0, m, step):
         part = places[start : start + step]
@@ -171,20 +171,20 @@ def gram(places: U32, table: F64, hashes: int) -> F64:
         order = np.argsort(flat, kind="stable")[: np.count_nonzero(flat < size)]
         at, keys = flat[order], keys[order]
         first = np.flatnonzero(np.diff(at, prepend=np.uint32(size)))
-        together = np.diff(np.append(first, len(at)))  # how many keys each place has
+        together = np.diff(np.append(first, len(at)))  # how many keys each bucket has
         first, together = np.repeat(first, together), np.repeat(together, together)
         one = np.repeat(np.arange(len(at)), together)
         within = np.arange(len(one)) - np.repeat(np.cumsum(together) - together, together)
         other = np.repeat(first, together) + within
-        # In the order of the places, as the compiled form.
+        # In the order of the buckets, like the compiled form.
         np.add.at(out, keys[one] * k + keys[other], table[at[one]])
     return out.reshape(k, k)
 
 
 def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64, float]:
-    """Look the share of each byte of bits up in a table of 256, forth and back."""
+    """Look up shares in tables of 256 entries, one for each byte of bits, and add up likewise."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    tables = bits @ shares.reshape(-1, 8).T  # the share of every byte value, for every place
+    tables = bits @ shares.reshape(-1, 8).T  # the share of every byte value, for every byte
     total, height = 0.0, 0.0
     back = np.zeros((rows.shape[1], 256))
     for start in range(0, len(rows), 2**16):

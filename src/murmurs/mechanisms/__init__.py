@@ -1,4 +1,4 @@
-"""The mechanisms, one file each; those listed in `BY_NAME` and `OPEN` join the battery of tests."""
+"""The mechanisms, one file each; tests run on all mechanisms in `BY_NAME` and `OPEN`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ OPEN: dict[str, type[OpenMechanism[Any]]] = {kind.__name__: kind for kind in (OR
 
 
 def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
-    """Return the mechanism that a JSON object describes; its own ``to_document`` turned round.
+    """Return the mechanism that a JSON object describes; the inverse of its ``to_document``.
 
     >>> from_document({"name": "KRR", "k": 4, "epsilon": 1.0})
     KRR(k=4, epsilon=1.0)
@@ -89,20 +89,22 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
         raise ValueError(f"there is no mechanism {shown(name)}; there are {', '.join(kinds)}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
-        raise ValueError(f"{name} has no parameter {min(seen_over)!r}: its answers are listed")
+        raise ValueError(
+            f"{name} has no parameter {min(seen_over)!r}: it has a fixed list of answers"
+        )
     try:
         made = _made(name, kinds[name], parameters)
         return _seen_over(made, seen_over) if seen_over else made
-    except TypeError as error:  # a wrong kind of value is a wrong document
+    except TypeError as error:  # in a document, a wrong type is a wrong value
         raise ValueError(str(error)) from None
 
 
 OF_CANDIDATES = {"candidates", "complete", "map"}
-"""Fields of an open mechanism that is seen over candidates."""
+"""The additional fields of an open mechanism with candidates."""
 
 
 def _seen_over(made: Any, fields: dict[str, Any]) -> Mechanism[Any]:
-    """Return an open mechanism over the candidates of a document."""
+    """Return an open mechanism with the candidates of a document."""
     candidates, complete = fields.get("candidates"), fields.get("complete", False)
     if not isinstance(candidates, list):
         raise ValueError(f"candidates must be a list of strings, not {shown(candidates)}")
@@ -119,7 +121,7 @@ def _seen_over(made: Any, fields: dict[str, Any]) -> Mechanism[Any]:
 def _made(
     name: str, kind: type[Mechanism[Any] | OpenMechanism[Any]], parameters: dict[str, Any]
 ) -> Mechanism[Any] | OpenMechanism[Any]:
-    """Return a mechanism of this kind; parameters too many or too few are told by name."""
+    """Return a mechanism of this kind; errors name unknown and missing parameters."""
     fields = [f for f in dataclasses.fields(kind) if f.init]  # type: ignore[arg-type]
     known = sorted(f.name for f in fields)
     unknown = sorted(set(parameters) - set(known))
@@ -135,7 +137,7 @@ def _made(
 
 
 def counts_from_document(document: Any) -> Counts:
-    """Return the counts that a JSON object describes; `Counts.to_document` turned round.
+    """Return the counts that a JSON object describes; the inverse of `Counts.to_document`.
 
     >>> counts = KRR(k=3, epsilon=1.0).count([0, 2, 2])
     >>> counts_from_document(counts.to_document()) == counts
@@ -144,7 +146,7 @@ def counts_from_document(document: Any) -> Counts:
     fields = {"mechanism", "n", "cells"}
     if not isinstance(document, dict) or set(document) - {"times"} != fields:
         raise ValueError(
-            "counts are an object of mechanism, n and cells, and times if people reported again, "
+            "counts are an object with mechanism, n, cells and, if people reported again, times, "
             f"not {shown(document)}"
         )
     mechanism, times = from_document(document["mechanism"]), document.get("times", 1)

@@ -1,4 +1,4 @@
-"""Basic RAPPOR: one bit for each answer, with a permanent and an instantaneous response."""
+"""Basic RAPPOR: one bit per answer, with a permanent and an instantaneous response."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from murmurs.mechanisms.settling import LEFT_OPEN
 
 @dataclass(frozen=True)
 class BasicRappor(Responses[bytes], LongitudinalUnary):
-    """Basic RAPPOR with its own three numbers, one-hot: a permanent and an instantaneous response.
+    """Basic RAPPOR, given by f, p and q: one bit per answer, randomised twice.
 
-    Use it to speak with systems that publish f, p and q. It has two epsilons: `epsilon` for one
+    Use it to work with systems that publish f, p and q. It has two epsilons: `epsilon` for one
     report, and `epsilon_permanent_realised` for any number of reports of one answer by a `Device`,
-    which keeps its permanent response (infinite if f = 0). `encode` draws the permanent response
-    anew.
+    which keeps its permanent response (infinite if f = 0). `encode` draws a new permanent response
+    each time.
 
     Law: the permanent bits are drawn first, then the bits of the report, each from the first to
     the last. A permanent bit is 1 with probability f/2, 0 with f/2, and the true bit with
-    1 - f; the report's bit is 1 with probability q if the permanent bit is 1, else with p.
+    1 - f; the report's bit is 1 with probability q if the permanent bit is 1, otherwise with p.
     So p* = (1 - f/2) q + (f/2) p and q* = (1 - f/2) p + (f/2) q. f, p and q are rounded to
     multiples of 2**-53. Erlingsson, Pihur and Korolova (2014); Fanti et al. (2016), section 2.
 
@@ -46,5 +46,5 @@ class BasicRappor(Responses[bytes], LongitudinalUnary):
 
     @property
     def permanent_law(self) -> tuple[int, ...]:
-        """The number of bits, and f."""
+        """The number of bits and f."""
         return self.k, self.f_numerator

@@ -1,10 +1,10 @@
-"""Hashed answers in cohorts, for strings nobody listed and for closed lists.
+"""Hashed answers in cohorts, for open questions and for fixed lists of answers.
 
-Each person is in one of a number of cohorts, by chance. A cohort has hash functions of its own that
-turn an answer into one or a few of ``width`` places; what is sent is the cohort and the randomised
-places. Answers that share places in one cohort are apart in others, so that many more answers than
-places can be told apart. Kairouz, Bonawitz and Ramage (2016), section 5. The members are in
-`murmurs.mechanisms.orr`, `murmurs.mechanisms.orappor` and `murmurs.mechanisms.rappor`.
+Each person is in a random cohort. A cohort has its own hash functions, which map an answer to one
+or a few of ``width`` buckets; a report is the cohort and the randomised buckets. Answers that share
+buckets in one cohort are separate in others, so many more answers than buckets can be told apart.
+Kairouz, Bonawitz and Ramage (2016), section 5. The mechanisms are in `murmurs.mechanisms.orr`,
+`murmurs.mechanisms.orappor` and `murmurs.mechanisms.rappor`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OTHER = "(other)"
 
 
 class Cohorts(OpenMechanism[Report]):
-    """What mechanisms with cohorts share; they differ in how places are randomised."""
+    """What mechanisms with cohorts share; they differ in how buckets are randomised."""
 
     width: int
     cohorts: int
@@ -45,19 +45,19 @@ class Cohorts(OpenMechanism[Report]):
 
     @abstractmethod
     def channel_for(self, layout: Layout, is_open: bool) -> Tables:
-        """Return the law of the cells for answers that fall where the layout says."""
+        """Return the law of the cells for answers with this layout."""
 
     @abstractmethod
     def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> Report:
-        """Return a report of one cohort and the places of an answer."""
+        """Return a report, given the cohort and the buckets of an answer."""
 
     @abstractmethod
     def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        """Return reports of many; places have one line a hash, where ``width`` is nowhere."""
+        """Return reports of many people, given buckets, one line per hash; ``width`` is none."""
 
     @abstractmethod
     def _simulate_cohort(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
-        """Return the cells of a cohort, of whose people so many hold each place."""
+        """Return the cells of a cohort, given how many of its people hold each bucket."""
 
     def _settle_table(self) -> None:
         self._set(
@@ -69,17 +69,17 @@ class Cohorts(OpenMechanism[Report]):
 
     @cached_property
     def channel(self) -> Tables:
-        """The law of the cells; without candidates every answer is another one."""
+        """The law of the cells; without candidates every string is an unlisted one."""
         return self.channel_for(self.layout_of(()), True)
 
     def layout_of(self, texts: Sequence[str]) -> Layout:
-        """Return where checked strings fall, by the hash of their keys."""
+        """Return the buckets of checked strings, by the hash of their keys."""
         return Keyed(strings.keys(texts), self.cohorts, self.width, self.salt, self.hashes)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Over[Report]:
-        """Return the mechanism whose answers are the candidates, and one for all other strings.
+        """Return the mechanism whose answers are the candidates, plus one for all other strings.
 
-        With ``complete`` there are no others: nobody holds a string that is not listed.
+        With ``complete`` there is no such answer: nobody holds a string that is not listed.
         """
         return Over(self, strings.candidates(candidates, self.check), complete)
 
@@ -88,7 +88,7 @@ class Cohorts(OpenMechanism[Report]):
         return self._randomise(cohort, self.places(text, cohort), random)
 
     def places(self, text: str, cohort: int) -> list[int]:
-        """Return the places of a string in a cohort, each once, in the order of the hashes."""
+        """Return the buckets of a string in a cohort, each once, in the order of the hashes."""
         found = self.layout_of([text]).look_up(np.array([0]), np.array([cohort])).ravel().tolist()
         return [place for place in found if place < self.width]
 
@@ -98,36 +98,36 @@ class Cohorts(OpenMechanism[Report]):
 
 
 class ClosedCohorts(Mechanism[Report]):
-    """A closed mechanism made of one with cohorts and a layout of its answers."""
+    """A mechanism with listed answers, made of one with cohorts and a layout of the answers."""
 
     @property
     @abstractmethod
     def randomiser(self) -> Cohorts[Report]:
-        """The mechanism that randomises places."""
+        """The mechanism that randomises buckets."""
 
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """Where the answers fall."""
+        """The buckets of the answers."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the last answer stands for all that are in no list."""
+        """Whether the last answer stands for all unlisted strings."""
         return False
 
     @property
     def ratio(self) -> Fraction:
-        """That of the randomised places."""
+        """The ratio of the randomiser."""
         return self.randomiser.ratio
 
     @property
     def shape(self) -> Any:
-        """That of the randomised places."""
+        """The shape of the randomiser's reports."""
         return self.randomiser.shape
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction] | None:
-        """That of the randomised places, if there is one."""
+        """The second round of the randomiser, if it has one."""
         return self.randomiser.second_round
 
     @cached_property
@@ -157,7 +157,7 @@ class ClosedCohorts(Mechanism[Report]):
         return self.randomiser._randomise_many(cohorts, places, random)
 
     def _strange(self, n: int, random: Bulk) -> Integers:
-        """Return the places of n strings that are in no list: any, each as likely."""
+        """Return the buckets of n unlisted strings, drawn uniformly."""
         hashes, width = self.randomiser.hashes, self.randomiser.width
         drawn = random.below(width, n * hashes).astype(np.int64).reshape(hashes, n)
         return first_ones(drawn, width)
@@ -166,7 +166,7 @@ class ClosedCohorts(Mechanism[Report]):
         return self.randomiser._count(reports)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Split the people over the cohorts, add them up by place, and randomise the sums."""
+        """Split the people over the cohorts, add them up by bucket, and randomise the sums."""
         rows, width = self.randomiser.cohorts, self.randomiser.width
         out = np.empty(self.channel.cells, np.int64)
         left, several = histogram, self.is_open and self.randomiser.hashes > 1
@@ -189,9 +189,9 @@ class ClosedCohorts(Mechanism[Report]):
         return out
 
     def _simulate_unlisted(self, n: int, rng: np.random.Generator) -> tuple[Integers, Integers]:
-        """Return how many of n people with random hashes each cohort has, and who hold its places.
+        """Draw how many of n people with random hashes are in each cohort and hold each bucket.
 
-        However many different places somebody has, any set of so many is as likely.
+        Given how many different buckets somebody has, all sets of that size are equally likely.
         """
         people = split_uniformly(np.array(n), self.randomiser.cohorts, rng)
         law = distinct_law(self.randomiser.hashes, self.randomiser.width)
@@ -201,11 +201,11 @@ class ClosedCohorts(Mechanism[Report]):
 
 @dataclass(frozen=True)
 class Over(ClosedCohorts[Report]):
-    """An open mechanism seen over a list of candidates; the last answer is all other strings.
+    """An open mechanism with a list of candidates; the last answer stands for all other strings.
 
-    It is what counts of an open question are estimated through (`Counts.over`), and what they are
-    simulated with. A string that is not listed has a random hash, so the last answer falls on
-    every place alike. A list that is ``complete`` has no such answer.
+    It is used to estimate from the counts of an open question (`Counts.over`) and to simulate them.
+    A string that is not listed has a random hash, so the last answer is equally likely in every
+    bucket. If the list is ``complete``, there is no such answer.
     """
 
     mechanism: Cohorts[Report]
@@ -222,17 +222,17 @@ class Over(ClosedCohorts[Report]):
 
     @property
     def k(self) -> int:  # type: ignore[override]
-        """The candidates, and one for all others."""
+        """The number of candidates, plus one for all others if there are any."""
         return len(self.candidates) + self.is_open
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
-        """That of the open mechanism."""
+        """The epsilon of the open mechanism."""
         return self.mechanism.epsilon
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The candidates, and the name for all others."""
+        """The candidates, and the label for all other strings."""
         return (*self.candidates, OTHER) if self.is_open else self.candidates
 
     @property
@@ -242,12 +242,12 @@ class Over(ClosedCohorts[Report]):
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the candidates fall."""
+        """The buckets of the candidates."""
         return self.mechanism.layout_of(self.candidates)
 
     @property
     def is_open(self) -> bool:
-        """The last answer stands for all that are in no list, unless there are none."""
+        """Whether the last answer stands for all unlisted strings: if the list is not complete."""
         return not self.complete
 
     def to_document(self) -> dict[str, Any]:

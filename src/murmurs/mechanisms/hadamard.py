@@ -22,20 +22,21 @@ from murmurs.wire import Category, Reports
 
 @dataclass(frozen=True)
 class Hadamard(Truthful[int]):
-    """Hadamard response with any number of blocks; the best number by default.
+    """Hadamard response with any number of blocks; by default, the best number.
 
     Use it when k is large and the server's time matters most: reports have about log2(2 k) bits,
     encoding takes a few operations, and decoding is one transform in O(k log k). For large k its
     variance is up to twice that of `Subset`; `ProjectiveGeometry` avoids that at the cost of an
-    FFT. The best number of blocks is that for blocks that are evenly filled.
+    FFT. The best number of blocks is computed as if all blocks were equally full.
 
-    Law: answer x has block x mod B and row r = 1 + x // B; blocks have b places, the smallest
-    power of two above the number of rows. With probability t = truth / 2**53 the report is a place
-    y of the block with an even number of ones in r & y, uniformly (b / 2 of them); otherwise any
-    place of any block. A report is block * b + place; e^epsilon >= 1 + 2 B t / (1 - t).
+    Law: answer x has block x mod B and row r = 1 + x // B; each block has b positions, where b is
+    the smallest power of two above the number of rows. With probability t = truth / 2**53 the
+    report is a position y of the block with an even number of ones in r & y, uniformly (b / 2 of
+    them); otherwise any position of any block, uniformly. A report is block * b + position;
+    e^epsilon >= 1 + 2 B t / (1 - t).
 
     With one block this is Acharya, Sun and Zhang (2019) at small epsilon. The estimate and its
-    variance are for any B: the transform of the counts of x's block at row r, over n t.
+    variance hold for any B: the transform of the counts of x's block at row r, over n t.
 
     >>> from murmurs import Secure
     >>> h = Hadamard(k=100, epsilon=3.0)
@@ -56,26 +57,26 @@ class Hadamard(Truthful[int]):
 
     @property
     def width(self) -> int:
-        """Places in a block: the smallest power of two above the rows in use."""
+        """The positions in a block: the smallest power of two above the number of rows used."""
         return 1 << (-(-self.k // self.blocks)).bit_length()
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """Half the places of one block support an answer."""
+        """Twice the number of blocks: half the positions of one block support an answer."""
         return Fraction(2 * self.blocks)
 
     @property
     def shape(self) -> Category:
-        """A report is a place of a block."""
+        """A report is a position of a block."""
         return Category(self.blocks * self.width)
 
     @property
     def channel(self) -> HadamardBlocks:
-        """Cell (b, y) counts the reports of place y in block b."""
+        """Cell (b, y) counts the reports of position y in block b."""
         return HadamardBlocks(self.k, self.blocks, self.width, self.truth_probability)
 
     def _encode_one(self, answer: int, random: Randomness) -> int:
-        """Return a place; the truthful one is drawn by all its bits but one, which follows."""
+        """Return a position; for a true one, draw all bits but one, which follows from them."""
         if not random.chance(self.truth):
             return random.below(self.blocks * self.width)
         row = 1 + answer // self.blocks
@@ -92,7 +93,7 @@ class Hadamard(Truthful[int]):
         anywhere = random.below(self.blocks * self.width, n)
         row = 1 + answers // self.blocks
         place = random.below(self.width, n).astype(np.int64)
-        # Of the two places that differ in the lowest bit of the row, one is even: take that one.
+        # Of two positions that differ at the lowest one-bit of the row, one is even: take that one.
         place ^= (row & -row) * walsh.parity(place & row)
         return np.where(honest, answers % self.blocks * self.width + place, anywhere)
 
@@ -110,12 +111,12 @@ class Hadamard(Truthful[int]):
 
 
 def best_blocks(k: int, epsilon: float) -> int:
-    """Return the number of blocks with the smallest error: next to (e^epsilon - 1) / 2.
+    """Return the number of blocks with the smallest error, next to (e^epsilon - 1) / 2.
 
     >>> best_blocks(1000, 2.0)
     3
     """
-    # The error is k (e + 2B - 1)^2 / (B (e - 1)^2) - 1: compare what has B.
+    # The error is k (e + 2B - 1)^2 / (B (e - 1)^2) - 1: compare the factors with B.
     gain = math.expm1(epsilon)
     centre = gain / 2
     sides = {int(min(max(side, 1), k)) for side in (math.floor(centre), math.ceil(centre))}

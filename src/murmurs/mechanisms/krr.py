@@ -1,4 +1,4 @@
-"""k-ary randomised response: the truth with one chance, else any answer."""
+"""k-ary randomised response: report the truth with some probability, otherwise any answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from murmurs.wire import Category, Reports
 
 @dataclass(frozen=True)
 class KRR(Truthful[int]):
-    """k-ary randomised response: report the true answer, or with some chance any of the k.
+    """k-ary randomised response: report the true answer or, with some probability, any of the k.
 
     Use it when epsilon is large for the alphabet (k below about 1.4 e^epsilon): there it is the
     best mechanism known, and its report is a single answer. For k = 2 it is Warner's (1965).
@@ -50,7 +50,7 @@ class KRR(Truthful[int]):
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """One of k reports supports an answer."""
+        """The number of answers: one of k reports supports a given answer."""
         return Fraction(self.k)
 
     @property
@@ -65,7 +65,7 @@ class KRR(Truthful[int]):
         return Symmetric.exclusive(self.k, self.truth_probability + lie, lie)
 
     def _encode_one(self, answer: int, random: Randomness) -> int:
-        """Return the answer or, with the complementary chance, any answer."""
+        """Return the answer or, with the complementary probability, any answer."""
         return answer if random.chance(self.truth) else random.below(self.k)
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
@@ -82,7 +82,7 @@ class KRR(Truthful[int]):
 
 
 def Warner(eta: float) -> KRR:  # noqa: N802 - it makes a mechanism, as a class would
-    """Return Warner's randomised response: tell the truth with probability eta, else the contrary.
+    """Return Warner's randomised response: the truth with probability eta, otherwise the opposite.
 
     It is `KRR` with k = 2; epsilon = ln(eta / (1 - eta)). (Kairouz et al. print e^epsilon for
     eta in their eq. 3; it is e^epsilon / (1 + e^epsilon).)

@@ -1,4 +1,4 @@
-"""Local hashing: hash the answer to a few buckets with one's own function, randomise the bucket."""
+"""Local hashing: each report hashes the answer to a bucket and randomises the bucket."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from murmurs.wire import Hash, Hashed, Reports
 class Hashing(Mechanism[Hash]):
     """What mechanisms with a hash function in each report share.
 
-    With a certain chance the value is the bucket of the answer, otherwise any of the g.
+    With some probability the value is the bucket of the answer, otherwise any of the g buckets.
     """
 
     g: int
@@ -33,7 +33,7 @@ class Hashing(Mechanism[Hash]):
     @property
     @abstractmethod
     def truth_probability(self) -> Fraction:
-        """The chance of telling the truth, exactly."""
+        """The exact probability of a truthful value."""
 
     @property
     def shape(self) -> Hashed:
@@ -42,7 +42,7 @@ class Hashing(Mechanism[Hash]):
 
     @property
     def channel(self) -> Symmetric:
-        """Cell j counts the reports whose function sends j to their value."""
+        """Cell j counts the reports whose function maps j to their value."""
         lie = (1 - self.truth_probability) / self.g
         hit, miss = self.truth_probability + lie, Fraction(1, self.g)
         return Symmetric.independent(self.k, hit, miss)
@@ -85,7 +85,7 @@ class Hashing(Mechanism[Hash]):
 
 @dataclass(frozen=True)
 class LocalHashing(Truthful[Hash], Hashing):
-    """Local hashing: every report has a hash function of its own; g buckets, the best by default.
+    """Local hashing: every report has its own hash function, with g buckets, by default the best.
 
     Use it when k is very large or open and the reports should be short: 32 bits and a bucket. The
     server hashes every candidate with every report's function, so counting costs n k hashes. Its
@@ -97,7 +97,7 @@ class LocalHashing(Truthful[Hash], Hashing):
     answer whose bucket is its value: p* = t + (1 - t) / g and, over the seeds of an ideal hash, q*
     = 1 / g. Wang et al. (2017); g is the exact optimum for this k, not e^epsilon + 1 rounded.
 
-    `simulate` and `channel` take the hash as ideal: buckets of different answers independent.
+    `simulate` and `channel` take the hash as ideal: buckets of different answers are independent.
 
     >>> from murmurs import Secure
     >>> LocalHashing(k=1000, epsilon=2.0).g
@@ -123,7 +123,7 @@ class LocalHashing(Truthful[Hash], Hashing):
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """One of g values supports an answer, given the seed."""
+        """The number of buckets: given the seed, one of g values supports an answer."""
         return Fraction(self.g)
 
     def _encode_one(self, answer: int, random: Randomness) -> Hash:
@@ -135,7 +135,7 @@ class LocalHashing(Truthful[Hash], Hashing):
 
 
 def settle_range(given: int | None, k: int, epsilon: float) -> int:
-    """Return the number of buckets: the given one, or the best that is."""
+    """Return the number of buckets: the given number, or the best one."""
     return settled(given, "g", 2, LARGEST_RANGE, lambda: best_range(k, epsilon))
 
 

@@ -1,4 +1,4 @@
-"""LOLOHA: local hashing with one function a device, and permanent responses under it."""
+"""LOLOHA: local hashing with one hash function per device, and permanent responses."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ class LOLOHA(Longitudinal[Hash], Hashing):
 
     Use it with a `Device` when the same question is asked again and again, k is large and reports
     must be short. One report has the law of `LocalHashing` at `epsilon`. A device keeps its hash
-    function whatever its value is, and so can be recognised by it. Values that share a bucket do
-    not share a permanent response, as they do in the paper: see docs/theory.md.
+    function whatever its value is, and can be recognised by it. Unlike in the paper, values that
+    share a bucket do not share a permanent response: see docs/theory.md.
 
     Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32. The
     permanent value is that bucket with probability u = permanent_truth / 2**53, otherwise one of
     0..g-1 uniformly; the value of a report is the permanent one with probability v = truth / 2**53,
-    otherwise one of 0..g-1 uniformly. Both rounds together tell the truth with probability t = u v
-    and else draw uniformly, so e^epsilon >= 1 + g t / (1 - t) and e^epsilon_permanent >= 1 + g u /
-    (1 - u), exactly; u and v are the largest that keep this. Arcolezi et al. (2023). Other software
-    calibrates the second round as if g were 2, and spends less.
+    otherwise one of 0..g-1 uniformly. Both rounds together report the true bucket with probability
+    t = u v and otherwise draw uniformly, so e^epsilon >= 1 + g t / (1 - t) and
+    e^epsilon_permanent >= 1 + g u / (1 - u), exactly; u and v are the largest that keep this.
+    Arcolezi et al. (2023). Other software calibrates the second round as if g were 2, and spends
+    less than epsilon.
 
     >>> loloha = LOLOHA(k=1000, epsilon=1.0, epsilon_permanent=2.0)
     >>> loloha.g, loloha.epsilon_realised, loloha.epsilon_permanent_realised
@@ -63,34 +64,34 @@ class LOLOHA(Longitudinal[Hash], Hashing):
         check_promise(self.ratio, self.epsilon, self)
 
     def _largest_truth(self) -> int:
-        """Return the largest chance whose product with the first keeps epsilon."""
+        """Return the largest probability whose product with the first keeps epsilon."""
         gain = exp_below(self.epsilon) - 1
         numerator = math.floor(SCALE**2 * gain / ((self.g + gain) * self.permanent_truth))
         return min(numerator, SCALE - 1)
 
     @property
     def truth_probability(self) -> Fraction:
-        """The chance that both rounds tell the truth, exactly."""
+        """The exact probability that both rounds are truthful."""
         return Fraction(self.permanent_truth * self.truth, SCALE**2)
 
     @property
     def ratio(self) -> Fraction:
-        """1 + g * truth / (1 - truth), of both rounds."""
+        """1 + g * truth / (1 - truth), for both rounds together."""
         return 1 + self.g * self.truth_probability / (1 - self.truth_probability)
 
     @property
     def epsilon_permanent_realised(self) -> float:
-        """Epsilon of the permanent response, whatever number of reports is made from it."""
+        """The epsilon of the permanent response, for any number of reports made from it."""
         return log_above(truth_ratio(self.permanent_truth, Fraction(self.g)))
 
     @property
     def permanent_law(self) -> tuple[int, ...]:
-        """The number of buckets, and the chance of a true permanent one."""
+        """The number of buckets, and the probability of a true permanent bucket."""
         return self.g, self.permanent_truth
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """The permanent bucket is told, or any bucket is drawn; or the latter alone."""
+        """The probabilities of reporting the permanent bucket and any given other one."""
         truth = Fraction(self.truth, SCALE)
         return truth + (1 - truth) / self.g, (1 - truth) / self.g
 

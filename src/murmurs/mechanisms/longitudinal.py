@@ -1,8 +1,8 @@
-"""Mechanisms of two rounds, whose first round is drawn once and kept.
+"""Mechanisms with two rounds, of which the first is drawn once and kept.
 
 A longitudinal mechanism randomises twice. The permanent response to a value is drawn once; each
-report is a fresh randomisation of it, so that no number of reports tells more about the value than
-the permanent response does. Which reports share a permanent response is for `murmurs.device`.
+report randomises it afresh, so no number of reports reveals more about the value than the permanent
+response does. `murmurs.device` decides which reports share a permanent response.
 """
 
 from __future__ import annotations
@@ -19,46 +19,46 @@ from murmurs.wire import Report
 
 
 class Longitudinal(AnyMechanism[Report]):
-    """A mechanism of two rounds, whose first round a device can keep; a base beside another one.
+    """A mechanism with two rounds, of which a device can keep the first; a mixin class.
 
     A permanent response has the form of a report. `encode` draws both rounds, so one report of a
-    device that keeps its permanent response has the law of `encode`. Whether answers are numbers
-    or strings is for the other base to say.
+    device that keeps its permanent response has the law of `encode`. The other base class decides
+    whether answers are numbers or strings.
     """
 
     if TYPE_CHECKING:
 
         def check(self, answer: object) -> Any:
-            """Return the answer if it is one."""
+            """Return the answer if it is valid."""
 
     @property
     @abstractmethod
     def epsilon_permanent_realised(self) -> float:
-        """Epsilon of a permanent response, for any number of reports made from it; rounded up."""
+        """The epsilon of a permanent response, for any number of reports; rounded up."""
 
     @property
     @abstractmethod
     def permanent_law(self) -> tuple[int | str, ...]:
-        """The parameters of the first round, and no others: what permanent noise is derived from.
+        """The parameters of the first round, from which permanent noise is derived.
 
-        As it does not depend on the second round, another `epsilon` with the same first round finds
-        the permanent responses again that were drawn before.
+        They do not include the second round, so a mechanism with another `epsilon` and the same
+        first round finds the same permanent responses.
         """
 
     @property
     @abstractmethod
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """Chances that a report speaks for an answer, if the permanent response does, and if not.
+        """Probabilities of supporting an answer if the permanent response does, and if it does not.
 
-        That a permanent response speaks for an answer has one chance for the own answer and one for
-        any other; over both rounds they are p* and q*.
+        A permanent response supports its own answer with one probability and any other answer with
+        another; over both rounds the probabilities are p* and q*.
         """
 
     @abstractmethod
     def _permanent(self, answer: Any, device: Randomness, response: Randomness) -> Report:
         """Return a permanent response to a checked answer.
 
-        ``device`` draws what is one person's whatever the answer, ``response`` all the rest.
+        ``device`` draws what a person keeps whatever the answer, ``response`` everything else.
         """
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Longitudinal(AnyMechanism[Report]):
         """Return a report made from a permanent response."""
 
     def _encode_one(self, answer: Any, random: Randomness) -> Report:
-        """Return a report from a permanent response that is not kept."""
+        """Return a report from a new permanent response, which is not kept."""
         return self._instant(self._permanent(answer, random, random), random)
 
 
@@ -76,6 +76,6 @@ def check_permanent(epsilon: float, epsilon_permanent: object) -> float:
     if checked <= epsilon:
         raise ValueError(
             f"epsilon_permanent must be above epsilon = {epsilon:g}, not {checked:g}: one report "
-            "tells less than the permanent response it is made from"
+            "reveals less than the permanent response it is made from"
         )
     return checked

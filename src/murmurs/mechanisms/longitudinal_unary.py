@@ -10,7 +10,7 @@ from murmurs.randomness.verbs import Randomness
 
 
 class LongitudinalUnary(Longitudinal[bytes], Unary):
-    """What unary encodings of two rounds share: permanent bits, and bits made from them."""
+    """What unary encodings with two rounds share: permanent bits, and reports made from them."""
 
     @abstractmethod
     def _permanent_bit(self, own: bool, random: Randomness) -> bool:

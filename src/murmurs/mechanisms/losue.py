@@ -1,4 +1,4 @@
-"""L-OSUE: a permanent row of bits as in OUE, and every report of it with bits turned round."""
+"""L-OSUE: permanent bits as in OUE, flipped at random for each report."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class LOSUE(LongitudinalUnary):
     """L-OSUE, optimised then symmetric unary encoding: for answers that are collected repeatedly.
 
     Use it with a `Device` when the same question is asked again and again, k is up to some
-    thousands, and values seldom change. One report has the law of `OUE` at `epsilon`, so the
-    second promise costs nothing in a single collection.
+    thousands, and values seldom change. One report has the law of `OUE` at `epsilon`, so in a
+    single collection `epsilon_permanent` costs nothing.
 
     Law: the permanent bits are drawn first, then the bits of the report, each from the first to
     the last. The permanent bit of the answer is 1 with probability 1/2, every other with
-    probability permanent_flip / 2**53, the smallest that keeps (1 - u) / u <= e^epsilon_permanent.
-    Each bit of a report is the permanent one, turned round with probability flip / 2**53, the
-    smallest that keeps epsilon for one report: p* = 1/2 and, with u = permanent_flip and v = flip,
-    q* = u (1 - v) + (1 - u) v. Arcolezi et al. (2022).
+    probability u = permanent_flip / 2**53, the smallest that keeps (1 - u) / u <=
+    e^epsilon_permanent. Each bit of a report is the permanent bit, flipped with probability
+    v = flip / 2**53, the smallest that keeps epsilon for one report: p* = 1/2 and q* =
+    u (1 - v) + (1 - u) v. Arcolezi et al. (2022).
 
     >>> losue = LOSUE(k=20, epsilon=1.0, epsilon_permanent=2.0)
     >>> losue.epsilon_realised, losue.epsilon_permanent_realised
@@ -60,35 +60,35 @@ class LOSUE(LongitudinalUnary):
         check_promise(self.ratio, self.epsilon, self)
 
     def _smallest_flip(self) -> int:
-        """Return the smallest chance that makes q* at least 1 / (e^epsilon + 1)."""
+        """Return the smallest probability that makes q* at least 1 / (e^epsilon + 1)."""
         lasting = Fraction(self.permanent_flip, SCALE)
         wanted = 1 / (1 + exp_below(self.epsilon))
         return max(1, math.ceil(SCALE * (wanted - lasting) / (1 - 2 * lasting)))
 
     @property
     def epsilon_permanent_realised(self) -> float:
-        """Epsilon of the permanent response, whatever number of reports is made from it."""
+        """The epsilon of the permanent response, for any number of reports made from it."""
         return log_above(flip_ratio(self.permanent_flip))
 
     @property
     def one(self) -> Fraction:
-        """A fair coin, turned round or not."""
+        """One half: a fair coin, flipped or not."""
         return Fraction(1, 2)
 
     @property
     def zero(self) -> Fraction:
-        """A false permanent bit that is kept, or a right one that is turned round."""
+        """The probability of a false permanent bit that is kept, or a true one that is flipped."""
         lasting, turned = self.permanent_flip, self.flip
         return Fraction(lasting * (SCALE - turned) + (SCALE - lasting) * turned, SCALE**2)
 
     @property
     def permanent_law(self) -> tuple[int, ...]:
-        """The number of bits, and the chance of a false permanent one."""
+        """The number of bits, and the probability of a false permanent bit."""
         return self.k, self.permanent_flip
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """A permanent bit that is kept, and one that is turned round."""
+        """The probabilities that a permanent bit is kept and that it is flipped."""
         turned = Fraction(self.flip, SCALE)
         return 1 - turned, turned
 

@@ -19,7 +19,7 @@ from murmurs.wire import CohortBits
 
 @dataclass(frozen=True)
 class Mapped(Over[CohortBits]):
-    """RAPPOR over candidates whose bits are given as a map: whichever hash made them."""
+    """RAPPOR over candidates whose bits are given as a map, whatever the hash."""
 
     map: Listed = field(kw_only=True)
 
@@ -35,17 +35,17 @@ class Mapped(Over[CohortBits]):
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the candidates fall."""
+        """The bits of the candidates."""
         return self.map
 
     @classmethod
     def from_bits(
         cls, rappor: Rappor, candidates: Sequence[str], bits: object, *, complete: bool = False
     ) -> Mapped:
-        """Return RAPPOR over candidates, each with a list of its bits, cohort after cohort.
+        """Return RAPPOR over candidates, each with a list of its bits, cohort by cohort.
 
-        A bit is a number below ``width``, one for each hash of a cohort; ``width`` stands for none,
-        where a hash falls on a bit that another one has.
+        There is one bit for each hash of a cohort: a number below ``width``, or ``width`` itself,
+        which means none, if another hash already has that bit.
         """
         table = integers(bits, "map", ndim=None).astype(np.int64)
         wanted = (len(candidates), rappor.cohorts * rappor.hashes)

@@ -1,4 +1,4 @@
-"""O-RAPPOR: Bloom filters of hashed answers, open and closed."""
+"""O-RAPPOR: Bloom filters of hashed answers, for open questions and fixed lists."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ MOST_HASHES = 16
 
 
 class BloomCohorts(Cohorts[CohortBits]):
-    """What mechanisms with a Bloom filter for each cohort share: its bits are randomised singly."""
+    """What mechanisms with Bloom filters in cohorts share: each bit is randomised by itself."""
 
     @property
     @abstractmethod
     def one(self) -> Fraction:
-        """Chance that a bit of the answer is set."""
+        """The probability that a bit of the answer is set."""
 
     @property
     @abstractmethod
     def zero(self) -> Fraction:
-        """Chance that any other bit is set."""
+        """The probability that any other bit is set."""
 
     @property
     def shape(self) -> BitsByCohort:
@@ -53,7 +53,7 @@ class BloomCohorts(Cohorts[CohortBits]):
         return CohortBits(cohort, Bits(self.width).of(bits))
 
     def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        """Draw all bits as false ones, then those of the answers anew."""
+        """Draw all bits as false, then draw those of the answers again as true."""
         n, size = len(cohorts), -(-self.width // 8)
         bits = random.packed(self.zero.numerator, n * size, self.zero.denominator)
         for at in places:
@@ -96,10 +96,10 @@ class ORappor(BloomCohorts):
 
     Law: the cohort c is uniform; hash i of the string, number j = c * hashes + i, is
     XXH32(key, salt + j) * width >> 32, the key being number j mod 4 of the four in its SHA-256. The
-    bits at these places are one, and each bit is turned round with probability
-    flip / 2**53. Two strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
-    ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave the
-    number of hashes out; with it, one hash is best.)
+    bits of these buckets are one, and each bit is flipped with probability flip / 2**53. Two
+    strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
+    ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave out the
+    number of hashes; with it, one hash is best.)
 
     >>> ORappor(epsilon=2.0, width=16, cohorts=64, hashes=2).epsilon_realised <= 2.0
     True
@@ -126,17 +126,17 @@ class ORappor(BloomCohorts):
 
     @property
     def zero(self) -> Fraction:
-        """The chance of a flip."""
+        """The probability of a flip."""
         return Fraction(self.flip, SCALE)
 
     @property
     def ratio(self) -> Fraction:
-        """All differing bits kept against all of them flipped."""
+        """The probability that all differing bits are kept, over that of all flipped."""
         return flip_ratio(self.flip) ** self.differing
 
     @property
     def differing(self) -> int:
-        """Two strings differ in twice as many bits as hashes, if there are so many."""
+        """The most bits in which two strings differ: two per hash, if there are so many."""
         return min(2 * self.hashes, self.width)
 
     def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
@@ -160,8 +160,8 @@ class PermutedRappor(Permuted[CohortBits]):
     Use it to compare with the literature; `PermutedRR` sends less. With one cohort and width = k it
     is `SUE` with its answers in another order.
 
-    Law: as `ORappor` with one hash, but the place of an answer in cohort c is its rank modulo
-    width, ranks being in the order of XXH32(answer, salt + c).
+    Law: as `ORappor` with one hash, but the bucket of an answer in cohort c is its rank modulo
+    width, where ranks are in the order of XXH32(answer, salt + c).
 
     >>> PermutedRappor(k=100, epsilon=2.0, width=8, cohorts=16).shape.size
     2
@@ -179,5 +179,5 @@ class PermutedRappor(Permuted[CohortBits]):
 
     @cached_property
     def randomiser(self) -> ORappor:
-        """The same of strings."""
+        """The same mechanism for strings."""
         return ORappor(self.epsilon, self.width, self.cohorts, 1, self.salt, self.flip)

@@ -1,4 +1,4 @@
-"""O-RR: k-ary randomised response of hashed answers, open and closed."""
+"""O-RR: k-ary randomised response of hashed answers, for open questions and fixed lists."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from murmurs.wire import Category, Reports
 
 @dataclass(frozen=True)
 class ORR(Cohorts[int]):
-    """O-RR: k-ary randomised response of a hashed string, in cohorts with a hash function each.
+    """O-RR: k-ary randomised response of a hashed string, with one hash function per cohort.
 
     Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
-    epsilon (about e^epsilon + 1), and cohorts should be many: `murmurs.planning.tuning.tune` finds
-    both.
+    epsilon (about e^epsilon + 1), and there should be many cohorts: `murmurs.planning.tuning.tune`
+    finds both.
 
-    Law: the cohort c is uniform; the string's place in it is y = XXH32(key, salt + c) * width
+    Law: the cohort c is uniform; the string's bucket in it is y = XXH32(key, salt + c) * width
     >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
-    t = truth / 2**53 the report is y, otherwise any of the places: e^epsilon >= 1 + width t /
-    (1 - t). The report is the number c * width + place. Kairouz, Bonawitz and Ramage (2016), eqs.
-    15 to 18.
+    t = truth / 2**53 the reported bucket is y, otherwise any bucket, uniformly: e^epsilon >= 1 +
+    width t / (1 - t). The report is the number c * width + bucket. Kairouz, Bonawitz and Ramage
+    (2016), eqs. 15 to 18.
 
     >>> from murmurs import Secure
     >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
@@ -60,21 +60,21 @@ class ORR(Cohorts[int]):
 
     @property
     def truth_probability(self) -> Fraction:
-        """The chance of telling the true place, exactly."""
+        """The exact probability of a truthful report."""
         return Fraction(self.truth, SCALE)
 
     @property
     def ratio(self) -> Fraction:
-        """That of `KRR` with as many answers as places."""
+        """The ratio of `KRR` with as many answers as buckets."""
         return truth_ratio(self.truth, Fraction(self.width))
 
     @property
     def shape(self) -> Category:
-        """A report is a cohort and a place, in one number."""
+        """A report is a cohort and a bucket, in one number."""
         return Category(self.cohorts * self.width)
 
     def channel_for(self, layout: Layout, is_open: bool) -> CategorySketch:
-        """Cell (c, b) counts the reports of place b in cohort c."""
+        """Cell (c, b) counts the reports of bucket b in cohort c."""
         lie = (1 - self.truth_probability) / self.width
         return CategorySketch(layout, is_open, self.truth_probability + lie, lie)
 
@@ -102,11 +102,11 @@ class PermutedRR(Permuted[int]):
     Use it for a listed alphabet that is large for epsilon, when a report must be one number. With
     one cohort and width = k it is `KRR` with its answers in another order.
 
-    Left open, the width is e^epsilon + 1, or k if that is not far, and cohorts are as many as tell
-    all answers apart, up to 2**22 / k of them.
+    By default, the width is e^epsilon + 1, or k if that is not far, and there are enough cohorts to
+    tell all answers apart, up to 2**22 / k.
 
-    Law: as `ORR`, but the place of an answer in cohort c is its rank modulo width, ranks being in
-    the order of XXH32(answer, salt + c). Kairouz, Bonawitz and Ramage (2016), section 5.4.
+    Law: as `ORR`, but the bucket of an answer in cohort c is its rank modulo width, where ranks are
+    in the order of XXH32(answer, salt + c). Kairouz, Bonawitz and Ramage (2016), section 5.4.
 
     >>> from murmurs import Secure
     >>> PermutedRR(k=100, epsilon=2.0, width=8, cohorts=16).encode(99, Secure()) in range(128)
@@ -126,5 +126,5 @@ class PermutedRR(Permuted[int]):
 
     @cached_property
     def randomiser(self) -> ORR:
-        """The same of strings."""
+        """The same mechanism for strings."""
         return ORR(self.epsilon, self.width, self.cohorts, self.salt, self.truth)

@@ -1,4 +1,4 @@
-"""Cohorts for a closed list: each cohort permutes the answers and takes them modulo width."""
+"""Cohorts for a fixed list: each cohort permutes the answers and takes them modulo width."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from murmurs.mechanisms.settling import settled
 from murmurs.wire import Report
 
 MOST_PERMUTED = 2**24
-"""Places of all answers in all cohorts that a permuted mechanism may have to keep: 64 MiB."""
+"""The most buckets, of all answers in all cohorts, that a mechanism may keep: 64 MiB."""
 
 _KEPT = 2**22
 
 
 class Permuted(ClosedCohorts[Report]):
-    """What closed mechanisms with cohorts share: answers are permuted, then taken modulo width."""
+    """What mechanisms with permuted answers share: they are permuted, then taken modulo width."""
 
     width: int
     cohorts: int
     salt: int
 
     def _settle_permuted(self, widest: int) -> None:
-        """Check, and choose what is left open: places as wide as is best, and enough cohorts.
+        """Check the parameters, and choose the best width and enough cohorts if not given.
 
-        The chances are settled by the mechanism that randomises places.
+        The mechanism that randomises buckets fixes the probabilities.
         """
         self._settle()
         best = widest if 1.5 * widest < self.k else self.k

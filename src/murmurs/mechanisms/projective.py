@@ -23,7 +23,7 @@ from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 _LARGEST_SPACE = 2**25
-"""Vectors that the decoder's FFT may hold: half a gigabyte of complex numbers."""
+"""The most vectors in the decoder's FFT: half a gigabyte of complex numbers."""
 
 _LARGEST_PRIME = 2**21
 
@@ -32,16 +32,16 @@ _LARGEST_PRIME = 2**21
 class ProjectiveGeometry(Truthful[int]):
     """Projective geometry response: answers are points, reports favour orthogonal points.
 
-    Use it for large closed alphabets (k from some hundreds up) and epsilon up to about 4: the
+    Use it for large fixed alphabets (k from some hundreds up) and epsilon up to about 4: the
     variance is within a few percent of `Subset`'s while a report is one number of about log2 k
     bits, and one FFT decodes all of them.
 
     Law: answer x is point x of the projective space of t digits modulo a prime q, numbered as in
     `murmurs.numerics.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) -
-    1) / (q - 1) of them are orthogonal to x. With probability truth / 2**53 the report is one of
-    those, uniformly; otherwise any point. e^epsilon >= 1 + (K / s) t / (1 - t). By default q and t
-    are those with the smallest error of all with q^t up to 2^25; q is near e^epsilon + 1. Feldman,
-    Nelson, Nguyen and Talwar (2022).
+    1) / (q - 1) of them are orthogonal to x. With probability t' = truth / 2**53 the report is one
+    of those, uniformly; otherwise any point, uniformly. e^epsilon >= 1 + (K / s) t' / (1 - t'). By
+    default q and t have the smallest error among all with q^t up to 2^25; q is near e^epsilon + 1.
+    Feldman, Nelson, Nguyen and Talwar (2022).
 
     >>> from murmurs import Secure
     >>> pgr = ProjectiveGeometry(k=1000, epsilon=1.0)
@@ -65,24 +65,25 @@ class ProjectiveGeometry(Truthful[int]):
             raise ValueError(f"q**t must be at most {_LARGEST_SPACE}, not {self.q}**{self.t}")
         if self.points < self.k:
             raise ValueError(
-                f"q={self.q}, t={self.t} give {self.points} points for k={self.k} answers"
+                f"q={self.q}, t={self.t} give {self.points} points for k={self.k} answers: "
+                "take a larger q or t"
             )
         check_cells(self.points, "the number of points")
         self._settle_truth()
 
     @property
     def points(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return geometry.point_count(self.q, self.t)
 
     @property
     def orthogonal(self) -> int:
-        """How many points are orthogonal to a given one."""
+        """The number of points that are orthogonal to a given point."""
         return geometry.point_count(self.q, self.t - 1)
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """All points for each orthogonal one."""
+        """The number of points per point that is orthogonal to an answer."""
         return Fraction(self.points, self.orthogonal)
 
     @property
@@ -96,7 +97,7 @@ class ProjectiveGeometry(Truthful[int]):
         return ProjectivePoints(self.k, self.q, self.t, self.truth_probability)
 
     def _encode_one(self, answer: int, random: Randomness) -> int:
-        """Return a point, orthogonal to the answer's with the chance of truth."""
+        """Return a point, orthogonal to the answer with the probability of truth."""
         if not random.chance(self.truth):
             return random.below(self.points)
         which = random.below(self.orthogonal)
@@ -117,7 +118,7 @@ class ProjectiveGeometry(Truthful[int]):
         return kernels.load().histogram(reports, self.points)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Spread each answer's honest people over its hyperplane: O(k s), or O(n) if less."""
+        """Spread each answer's truthful people over its hyperplane: O(k s), or O(n) if less."""
         n, s = int(histogram.sum()), self.orthogonal
         if n <= self.k * s:
             return self._simulate_each(histogram, rng)
@@ -142,7 +143,7 @@ class ProjectiveGeometry(Truthful[int]):
 
 
 def _completed(q: int | None, t: int | None, k: int, epsilon: float) -> tuple[int, int]:
-    """Return both numbers of a space, of which one or both may be left open."""
+    """Return q and t of a space, and choose whichever is not given."""
     if q is None and t is None:
         return best_space(k, epsilon)
     base = None if q is None else whole(q, "q", 2, _LARGEST_PRIME)
@@ -151,12 +152,12 @@ def _completed(q: int | None, t: int | None, k: int, epsilon: float) -> tuple[in
 
 
 def smallest_dimension(k: int, q: int) -> int:
-    """Return the smallest t for which t digits modulo q give k points."""
+    """Return the smallest t for which t digits modulo q give at least k points."""
     return next(t for t in range(2, 26) if geometry.point_count(q, t) >= k)
 
 
 def smallest_prime(k: int, t: int) -> int:
-    """Return the smallest prime q for which t digits modulo q give k points."""
+    """Return the smallest prime q for which t digits modulo q give at least k points."""
     q = 2
     while geometry.point_count(q, t) < k:
         q = geometry.next_prime(q + 1)
@@ -164,7 +165,7 @@ def smallest_prime(k: int, t: int) -> int:
 
 
 def best_space(k: int, epsilon: float) -> tuple[int, int]:
-    """Return the prime q and the digits t with the smallest error for k answers.
+    """Return the prime q and the number of digits t with the smallest error for k answers.
 
     >>> best_space(4096, 2.0)
     (7, 6)
@@ -173,7 +174,7 @@ def best_space(k: int, epsilon: float) -> tuple[int, int]:
 
 
 def _spaces(k: int) -> Iterator[tuple[int, int]]:
-    """Return every prime q and number of digits t that give k points in a space not too large."""
+    """Return every prime q and number of digits t that give k points in a small enough space."""
     for q in _primes():
         for t in range(2, 26):
             if q**t > _LARGEST_SPACE:
@@ -184,7 +185,7 @@ def _spaces(k: int) -> Iterator[tuple[int, int]]:
 
 @cache
 def _primes() -> tuple[int, ...]:
-    """Return the primes whose plane is not too large a space."""
+    """Return the primes q for which t = 2 gives a small enough space."""
     return tuple(q for q in range(2, math.isqrt(_LARGEST_SPACE) + 1) if geometry.is_prime(q))
 
 

@@ -1,4 +1,4 @@
-"""RAPPOR: strings in Bloom filters of cohorts, with a permanent and an instantaneous response."""
+"""RAPPOR: strings in Bloom filters, by cohort, with a permanent and an instantaneous response."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Bits, CohortBits
 
 OWN = "murmurs"
-"""The scheme of `murmurs.hashing.layout.Keyed`; strings are taken in their normal form."""
+"""The scheme of `murmurs.hashing.layout.Keyed`; strings are hashed in their normal form."""
 
 BY_MAP = "map"
-"""The scheme of reports whose hash is not known here: bits are listed in a map."""
+"""The scheme of reports whose hash is unknown: bits are listed in a map."""
 
 SCHEMES = (OWN, *schemes.BY_NAME, BY_MAP)
 
 
 @dataclass(frozen=True)
 class Rappor(Responses[CohortBits], BloomCohorts):
-    """RAPPOR with its own numbers: a Bloom filter of a string, randomised twice.
+    """RAPPOR, given by f, p and q: a Bloom filter of a string, randomised twice.
 
-    Use it to read and to join collections that exist, by google/rappor and its relatives; free to
-    choose, take `ORR`. It has two epsilons: `epsilon` for one report, and
+    Use it to read and to join existing collections of google/rappor and related systems; if you are
+    free to choose, take `ORR`. It has two epsilons: `epsilon` for one report, and
     `epsilon_permanent_realised` for any number of reports of one string by a device that keeps its
-    permanent response (infinite if f = 0). `encode` draws the permanent response anew.
+    permanent response (infinite if f = 0). `encode` draws a new permanent response each time.
 
     Law: the cohort c is uniform, and fixed for a device. The ``hashes`` bits of the string in that
-    cohort are one: by the scheme "murmurs" hash i, number j = c * hashes + i, is XXH32(key j mod 4,
-    salt + j) * width >> 32, other schemes are those of deployed clients
-    (`murmurs.hashing.schemes`), and with "map" strings cannot be hashed here. Permanent bits are
-    drawn first, then the bits of the report, each from the first to the last. A permanent bit is 1
-    with probability f/2, 0 with f/2, and the filter's bit with 1 - f; the report's bit is 1 with
-    probability q if the permanent bit is 1, else with p. So q* = (1 - f/2) q + (f/2) p and p* = (1
-    - f/2) p + (f/2) q are the chances of a bit of the string and of any other. f, p and q are
-    rounded to multiples of 2**-53. Two strings differ in up to twice as many bits as hashes, so
-    e^epsilon is (q* (1 - p*) / (p* (1 - q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
+    cohort are one. In the scheme "murmurs" hash i, number j = c * hashes + i, is XXH32(key j mod 4,
+    salt + j) * width >> 32; other schemes are those of deployed clients
+    (`murmurs.hashing.schemes`); with "map" strings cannot be hashed here. Permanent bits are drawn
+    first, then the bits of the report, each from the first to the last. A permanent bit is 1 with
+    probability f/2, 0 with f/2, and the filter's bit with 1 - f; the report's bit is 1 with
+    probability q if the permanent bit is 1, otherwise with p. So a bit of the string is set with
+    probability q* = (1 - f/2) q + (f/2) p, and any other with p* = (1 - f/2) p + (f/2) q. f, p and
+    q are rounded to multiples of 2**-53. Two strings differ in up to twice as many bits as hashes,
+    so e^epsilon is (q* (1 - p*) / (p* (1 - q*)))^hashes. Erlingsson, Pihur and Korolova (2014).
 
     >>> rappor = Rappor(width=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
     >>> round(rappor.epsilon, 2), round(rappor.epsilon_permanent_realised, 2)
@@ -87,23 +87,23 @@ class Rappor(Responses[CohortBits], BloomCohorts):
 
     @property
     def ratio(self) -> Fraction:
-        """Two strings have up to ``hashes`` bits each that the other has not, if there is room."""
+        """The ratio of two strings with ``hashes`` bits each, all different if there is room."""
         up, down = self.one / self.zero, (1 - self.zero) / (1 - self.one)
         most = min(self.hashes, self.width - 1)
         return max(up, down) ** most * min(up, down) ** min(self.hashes, self.width - most)
 
     @property
     def differing(self) -> int:
-        """Two strings differ in twice as many bits as hashes, if there are so many."""
+        """The most bits in which two strings differ: two per hash, if there are so many."""
         return min(2 * self.hashes, self.width)
 
     @property
     def permanent_law(self) -> tuple[int | str, ...]:
-        """What the bits of a string depend on, and f."""
+        """The parameters that the bits of a string depend on, and f."""
         return self.width, self.hashes, self.cohorts, self.salt, self.scheme, self.f_numerator
 
     def check(self, text: object) -> str:
-        """Return a string in its normal form, or as it is for the scheme of other clients."""
+        """Return a string in its normal form, or unchanged for the schemes of other clients."""
         normal = strings.normal(text)
         return normal if self.scheme == OWN else str(text)
 
@@ -112,7 +112,7 @@ class Rappor(Responses[CohortBits], BloomCohorts):
         if self._foreign:
             return self._foreign.table(texts, self.width, self.hashes, self.cohorts)
         if self.scheme == BY_MAP:
-            if texts:  # they may be answers, and are not told
+            if texts:  # they may be answers, so the error does not quote them
                 raise ValueError(
                     f"strings cannot be hashed for {self}: the scheme {BY_MAP!r} has their bits in "
                     f"a map; name the clients' scheme, one of {', '.join(SCHEMES[:-1])}"
@@ -123,13 +123,13 @@ class Rappor(Responses[CohortBits], BloomCohorts):
         return buckets(strings.keys(texts)[number % strings.KEYS], seeds, self.width)
 
     def layout_of(self, texts: Sequence[str]) -> Layout:
-        """Return where checked strings fall, by the scheme's hash."""
+        """Return the bits of checked strings, by the scheme's hash."""
         if self.scheme == OWN:
             return super().layout_of(texts)
         return listed(self.bit_numbers(texts), self.cohorts, self.width, self.hashes)
 
     def places(self, text: str, cohort: int) -> list[int]:
-        """Return the places of a string in a cohort, each once, in the order of the hashes."""
+        """Return the bits of a string in a cohort, each once, in the order of the hashes."""
         if not self._foreign:
             return super().places(text, cohort)
         return list(dict.fromkeys(self._foreign.bits(text, cohort, self.width, self.hashes)))
@@ -140,7 +140,7 @@ class Rappor(Responses[CohortBits], BloomCohorts):
         return self._lasting(cohort, self.places(text, cohort), response)
 
     def _lasting(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
-        """Randomise a filter for good."""
+        """Return the permanent response to a filter."""
         bits = [self._permanent_bit(b in places, random) for b in range(self.width)]
         return self._packed(cohort, bits)
 

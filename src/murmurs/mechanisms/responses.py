@@ -1,4 +1,4 @@
-"""RAPPOR's permanent and instantaneous response to one bit, by its numbers f, p and q."""
+"""RAPPOR's permanent and instantaneous responses to one bit, given by f, p and q."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from murmurs.wire import Report
 
 
 class Responses(Longitudinal[Report]):
-    """RAPPOR's two responses to a bit, with its own three numbers f, p and q over 2**53.
+    """RAPPOR's two responses to a bit, given by f, p and q as integers over 2**53.
 
     A permanent bit is 1 with probability f/2, 0 with f/2, and the true bit with 1 - f; a bit of the
-    report is 1 with probability q if the permanent bit is 1, else with p.
+    report is 1 with probability q if the permanent bit is 1, otherwise with p.
     """
 
     f: float
@@ -27,7 +27,7 @@ class Responses(Longitudinal[Report]):
 
     @property
     def differing(self) -> int:
-        """In how many bits two answers differ at most."""
+        """The most bits in which two answers differ."""
         return 2
 
     def _settle_responses(self) -> None:
@@ -52,12 +52,12 @@ class Responses(Longitudinal[Report]):
 
     @property
     def epsilon_permanent(self) -> float:
-        """The same as `epsilon_permanent_realised`: it follows from f, and is not asked for."""
+        """The same as `epsilon_permanent_realised`, since it follows from f."""
         return self.epsilon_permanent_realised
 
     @property
     def epsilon_permanent_realised(self) -> float:
-        """Epsilon of the permanent response, whatever number of reports is made from it."""
+        """The epsilon of the permanent response, for any number of reports made from it."""
         if self.f_numerator == 0:
             return float("inf")
         half = Fraction(self.f_numerator, 2 * SCALE)
@@ -65,7 +65,7 @@ class Responses(Longitudinal[Report]):
 
     @property
     def second_round(self) -> tuple[Fraction, Fraction]:
-        """The chances q and p of a bit."""
+        """The probabilities q and p that a bit of the report is set."""
         return Fraction(self.q_numerator, SCALE), Fraction(self.p_numerator, SCALE)
 
     @property

@@ -1,4 +1,4 @@
-"""Mean sketches: one of many hash tables a report, so the server's memory does not grow with k."""
+"""Mean sketches: each report uses one of many hash tables, so memory does not grow with k."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from murmurs.wire import Category, CohortBits, Reports
 
 @dataclass(frozen=True)
 class CountMeanSketch(ClosedCohorts[CohortBits]):
-    """Count mean sketch: a random row's one-hot bucket, every bit randomised.
+    """Count mean sketch: the one-hot bits of the bucket in a random row, each bit randomised.
 
-    Use it when the answers are too many to have a cell each and reports of ``width`` bits are no
-    burden; `HadamardSketch` sends a few bytes instead.
+    Use it when there are too many answers for a cell each and reports of ``width`` bits are
+    acceptable; `HadamardSketch` sends a few bytes instead.
 
     Law: the row is uniform; bit b of the row is (b == bucket of the answer in that row), and each
-    bit is turned round with probability flip / 2**53, the smallest that keeps
+    bit is flipped with probability flip / 2**53, the smallest that keeps
     ((1 - flip) / flip)^2 <= e^epsilon. The bucket in row j is XXH32(answer, salt + j) * width
     >> 32. Apple's Differential Privacy Team (2017); Le and Zia (2020) describe its special case
     without hashing, which is `SUE`.
@@ -61,7 +61,7 @@ class CountMeanSketch(ClosedCohorts[CohortBits]):
 
     @cached_property
     def randomiser(self) -> ORappor:
-        """A row is a cohort."""
+        """The mechanism that randomises bits; a row is a cohort."""
         return ORappor(self.epsilon, self.width, self.rows, 1, self.salt, self.flip)
 
     @cached_property
@@ -76,7 +76,7 @@ class CountMeanSketch(ClosedCohorts[CohortBits]):
 
 
 def numbers(k: int, rows: int, width: int, salt: int) -> Keyed:
-    """Return where the answers 0..k-1 fall, by the hash of their numbers."""
+    """Return the buckets of the answers 0..k-1, by the hash of their numbers."""
     return Keyed(np.arange(k, dtype=np.uint64)[None, :], rows, width, salt)
 
 
@@ -85,12 +85,12 @@ class HadamardSketch(Mechanism[int]):
     """Hadamard count mean sketch: one bit of the transform of a random row.
 
     Use it for very large alphabets when reports must be tiny: one private bit, and the
-    public row and place it belongs to. Its error is that of `Hadamard` with one block, plus what
-    the hash tables' collisions add.
+    public row and position it belongs to. Its error is that of `Hadamard` with one block, plus what
+    the collisions of the hash tables add.
 
-    Law: row j and place l are uniform; the sign is minus if l and the answer's bucket in row j
-    have an odd number of common one-bits, and it is turned round with probability flip / 2**53,
-    the smallest that keeps (1 - flip) / flip <= e^epsilon. The report is the number
+    Law: row j and position l are uniform; the sign is minus if l and the answer's bucket in row j
+    have an odd number of one-bits in common, and it is flipped with probability flip / 2**53, the
+    smallest that keeps (1 - flip) / flip <= e^epsilon. The report is the number
     (j * width + l) * 2 + (1 if minus else 0). Width is a power of two.
 
     >>> from murmurs import Secure
@@ -121,22 +121,22 @@ class HadamardSketch(Mechanism[int]):
 
     @property
     def flip_probability(self) -> Fraction:
-        """The chance of turning the bit round, exactly."""
+        """The exact probability of flipping the bit."""
         return Fraction(self.flip, SCALE)
 
     @property
     def ratio(self) -> Fraction:
-        """One bit differs."""
+        """The ratio of one bit."""
         return flip_ratio(self.flip)
 
     @property
     def shape(self) -> Category:
-        """A report is a row, a place and a sign, in one number."""
+        """A report is a row, a position and a sign, in one number."""
         return Category(2 * self.rows * self.width)
 
     @cached_property
     def channel(self) -> SignSketch:
-        """Cell (j, l, s) counts the reports of sign s at place l of row j."""
+        """Cell (j, l, s) counts the reports of sign s at position l of row j."""
         layout = numbers(self.k, self.rows, self.width, self.salt)
         return SignSketch(layout, False, 1 - self.flip_probability)
 
@@ -145,7 +145,7 @@ class HadamardSketch(Mechanism[int]):
         return bucket(answer, (self.salt + row) % 2**32, self.width)
 
     def _encode_one(self, answer: int, random: Randomness) -> int:
-        """Return row, place and randomised sign."""
+        """Return a row, a position and the randomised sign."""
         row, place = random.below(self.rows), random.below(self.width)
         minus = (place & self.bucket(answer, row)).bit_count() % 2
         return (row * self.width + place) * 2 + (minus ^ random.chance(self.flip))
@@ -161,7 +161,7 @@ class HadamardSketch(Mechanism[int]):
         return kernels.load().histogram(reports, self.shape.count).reshape(self.channel.cells)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Split each bucket's people by sign, then over the places where it has that sign."""
+        """Split each bucket's people by sign, then over the positions where it has that sign."""
         held = np.zeros((self.rows, self.width), np.int64)
         left = histogram
         for row in range(self.rows):
@@ -169,7 +169,7 @@ class HadamardSketch(Mechanism[int]):
             left = left - here
             np.add.at(held[row], self.channel.layout.places_in(row)[0], here)
         minus = rng.binomial(held, 0.5)
-        minus[:, 0] = 0  # bucket 0 has a plus everywhere
+        minus[:, 0] = 0  # bucket 0 has plus signs everywhere
         people = np.zeros((self.rows, 2, 2, self.width), np.int64)
         people[:, 0, 0], people[:, 1, 1] = held - minus, minus
         by_sign = walsh.scatter(people.reshape(-1, 2, self.width), rng)

@@ -1,4 +1,4 @@
-"""k-subset: report a set of w answers that holds the true one more often than not."""
+"""k-subset: report a set of w answers, which is more likely to contain the true one."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _LONGEST_SWEEP = 10**9
 
 @dataclass(frozen=True)
 class Subset(Truthful[tuple[int, ...]]):
-    """k-subset: report a random set of w answers, with an inclination to the true one.
+    """k-subset: report a random set of w answers that favours the true one.
 
-    Use it whenever accuracy is what counts: with the optimal w, the default, no mechanism has a
+    Use it whenever accuracy matters most: with the optimal w, the default, no mechanism has a
     smaller worst-case error (Ye and Barg, 2018), and it becomes `KRR` where w = 1 is best. A
     report is a set, written as k bits or as w numbers, whichever is shorter.
 
     Law: with probability t = truth / 2**53 the set is the answer and w - 1 of the other k - 1,
-    uniformly; otherwise w of all k, uniformly. A set that holds the answer is e^epsilon >=
-    1 + (k / w) t / (1 - t) times as likely as one that does not. The set is written in rising
-    order, so nothing tells how it was drawn.
+    uniformly; otherwise w of all k, uniformly. A set that contains the answer is
+    1 + (k / w) t / (1 - t) <= e^epsilon times as likely as one that does not. The set is written
+    in rising order, so it does not reveal how it was drawn.
 
     >>> from murmurs import Secure
     >>> best = Subset(k=16, epsilon=1.0)
@@ -54,7 +54,7 @@ class Subset(Truthful[tuple[int, ...]]):
 
     @property
     def reports_per_supporting(self) -> Fraction:
-        """A given answer is in w of k sets."""
+        """The ratio k / w: a given answer is in w of every k sets."""
         return Fraction(self.k, self.w)
 
     @property
@@ -64,7 +64,7 @@ class Subset(Truthful[tuple[int, ...]]):
 
     @property
     def channel(self) -> Symmetric:
-        """Cell j counts the sets that hold answer j."""
+        """Cell j counts the sets that contain answer j."""
         k, w, truth = self.k, self.w, self.truth_probability
         free, both = Fraction(w, k), Fraction(w * (w - 1), k * (k - 1))
         with_own = Fraction(w - 1, k - 1)
@@ -108,17 +108,17 @@ class Subset(Truthful[tuple[int, ...]]):
         return kernels.load().histogram(np.ascontiguousarray(reports).ravel(), self.k)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Sweep over the answers, keeping only how many people have how many members left to place.
+        """Sweep over the answers, keeping only how many people have how many members left to draw.
 
-        Given that, the next answer is a member with chance (members left) / (answers left). People
-        bound to their own answer take it when the sweep arrives there: which of them, by members
-        left, is a draw without replacement.
+        Given that, the next answer is a member with probability (members left) / (answers left).
+        People whose set must contain their own answer take it when the sweep arrives there; how
+        many members these people have left is drawn without replacement.
         """
         k, w = self.k, self.w
         if k * w > _LONGEST_SWEEP:
             raise ValueError(
                 f"simulating {self} takes k w = {k * w:.1g} steps, more than {_LONGEST_SWEEP:.0e}: "
-                "OUE and ProjectiveGeometry have nearly its error and are simulated quickly"
+                "OUE and ProjectiveGeometry have nearly the same error and are simulated quickly"
             )
         bound_to = rng.binomial(histogram, float(self.truth_probability))
         free, bound = np.zeros(w + 1, np.int64), np.zeros(w + 1, np.int64)
@@ -149,7 +149,7 @@ def _floyd(k: int, w: int, random: Randomness) -> set[int]:
 
 
 def best_size(k: int, epsilon: float) -> int:
-    """Return the subset size with the smallest error: next to k / (e^epsilon + 1), on either side.
+    """Return the subset size with the smallest error: one of the two next to k / (e^epsilon + 1).
 
     >>> best_size(100, 1.0)
     27
@@ -157,5 +157,5 @@ def best_size(k: int, epsilon: float) -> int:
     e = math.exp(epsilon)
     centre = k / (e + 1)
     sizes = {min(max(side, 1), k - 1) for side in (math.floor(centre), math.ceil(centre))}
-    # The error is (k-1)^2 (w e + k-w)^2 / (k (e-1)^2 w (k-w)) - (1 - 1/k): compare what has w.
+    # The error is (k-1)^2 (w e + k-w)^2 / (k (e-1)^2 w (k-w)) - (1 - 1/k): compare factors with w.
     return min(sizes, key=lambda w: (w + (k - w) / e) * ((w + (k - w) / e) / (w * (k - w))))

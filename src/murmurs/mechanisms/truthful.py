@@ -1,4 +1,4 @@
-"""Mechanisms that report truthfully with one probability, and otherwise at random."""
+"""Mechanisms that report truthfully with some probability, and otherwise at random."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from murmurs.wire import Report
 
 
 class Truthful(Mechanism[Report]):
-    """A mechanism that tells the truth with one chance, and else draws from all reports alike.
+    """A mechanism that is truthful with some probability, and otherwise draws from all reports.
 
     With probability ``truth`` / 2**53 the report is drawn uniformly from those that support the
-    answer, otherwise uniformly from all. The random one may happen to support the answer too.
+    answer, otherwise uniformly from all reports, which may also support the answer.
     """
 
     truth: int
@@ -23,11 +23,11 @@ class Truthful(Mechanism[Report]):
     @property
     @abstractmethod
     def reports_per_supporting(self) -> Fraction:
-        """How many reports there are for each one that supports a given answer."""
+        """The number of possible reports per report that supports a given answer."""
 
     @property
     def truth_probability(self) -> Fraction:
-        """The chance of telling the truth, exactly."""
+        """The exact probability of a truthful report."""
         return Fraction(self.truth, SCALE)
 
     @property
@@ -36,6 +36,6 @@ class Truthful(Mechanism[Report]):
         return truth_ratio(self.truth, self.reports_per_supporting)
 
     def _settle_truth(self) -> None:
-        """Derive the chance of truth from epsilon, or check the given one against it."""
+        """Compute the probability of truth from epsilon, or check a given one against it."""
         self._set(truth=settle_truth(self.truth, self.epsilon, self.reports_per_supporting))
         check_promise(self.ratio, self.epsilon, self)

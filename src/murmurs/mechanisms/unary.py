@@ -1,4 +1,4 @@
-"""Unary encodings: one bit for each answer, each bit randomised by itself."""
+"""Unary encodings: one bit per answer, each bit randomised by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from murmurs.wire import Bits, Reports
 
 
 class Unary(Mechanism[bytes]):
-    """What unary encodings share: the answer's bit is set with one chance, others with another.
+    """What unary encodings share: the answer's bit has one probability, the others another.
 
     A report is k bits, packed; bit j is bit j % 8 of byte j // 8.
     """
@@ -29,12 +29,12 @@ class Unary(Mechanism[bytes]):
     @property
     @abstractmethod
     def one(self) -> Fraction:
-        """Chance that the bit of the answer is set (p*)."""
+        """The probability that the bit of the answer is set (p*)."""
 
     @property
     @abstractmethod
     def zero(self) -> Fraction:
-        """Chance that any other bit is set (q*)."""
+        """The probability that any other bit is set (q*)."""
 
     @abstractmethod
     def _bit(self, own: bool, random: Randomness) -> bool:
@@ -42,7 +42,7 @@ class Unary(Mechanism[bytes]):
 
     @property
     def ratio(self) -> Fraction:
-        """Two bits differ between two answers: p*(1 - q*) / (q*(1 - p*))."""
+        """p*(1 - q*) / (q*(1 - p*)), since two answers differ in two bits."""
         return self.one * (1 - self.zero) / (self.zero * (1 - self.one))
 
     @property
@@ -61,7 +61,7 @@ class Unary(Mechanism[bytes]):
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         n, size = len(answers), self.shape.size
-        # Denominators are powers of two: a fraction in lowest terms is a threshold as it is.
+        # Denominators are powers of two, so a fraction in lowest terms is already a threshold.
         out = random.packed(self.zero.numerator, n * size, self.zero.denominator)
         own = random.chance(self.one.numerator, n, self.one.denominator)
         at = np.arange(n) * size + (answers >> 3)
@@ -91,7 +91,7 @@ class SUE(Unary):
     Use it to compare with the literature; `OUE` has the smaller variance for most alphabets and
     `Subset` for all.
 
-    Law: bit j is (j == answer), and each bit is turned round with probability flip / 2**53, the
+    Law: bit j is (j == answer), and each bit is flipped with probability flip / 2**53, the
     smallest that keeps ((1 - flip) / flip)^2 <= e^epsilon. Kairouz et al. (2016), eq. 10.
 
     >>> from murmurs import Secure
@@ -115,7 +115,7 @@ class SUE(Unary):
 
     @property
     def zero(self) -> Fraction:
-        """The chance of a flip."""
+        """The probability of a flip."""
         return Fraction(self.flip, SCALE)
 
     def _bit(self, own: bool, random: Randomness) -> bool:
@@ -126,8 +126,8 @@ class SUE(Unary):
 class OUE(Unary):
     """Optimised unary encoding: the bit of the answer is a fair coin, others are rarely set.
 
-    Use it for alphabets up to some thousands when reports may be k bits long and the client must
-    be as plain as can be. Its variance comes within 3 % of the best from k = 100 on at epsilon 1,
+    Use it for up to some thousands of answers when reports may be k bits long and the client must
+    be as simple as possible. Its variance is within 3 % of the best from k = 100 on at epsilon 1,
     and from k = 1000 on at epsilon 4.
 
     Law: bit j == answer is set with probability 1/2, every other with probability flip / 2**53,
@@ -148,12 +148,12 @@ class OUE(Unary):
 
     @property
     def one(self) -> Fraction:
-        """A fair coin."""
+        """One half: a fair coin."""
         return Fraction(1, 2)
 
     @property
     def zero(self) -> Fraction:
-        """The chance of a false bit."""
+        """The probability of a false bit."""
         return Fraction(self.flip, SCALE)
 
     def _bit(self, own: bool, random: Randomness) -> bool:

@@ -1,1 +1,1 @@
-"""Mathematics that knows nothing about privacy: arrays, special functions, transforms, sampling."""
+"""Mathematics without any privacy: arrays, special functions, transforms, sampling."""

@@ -15,11 +15,11 @@ TINY = 1e-300
 """Added to denominators that may be zero."""
 
 ROUNDING = 1e-9
-"""Relative difference of numbers that are equal but for rounding."""
+"""Relative difference up to which two numbers count as equal."""
 
 
 def exact_sum(values: Integers) -> int:
-    """Return the sum of whole numbers, which may be more than 64 bits hold.
+    """Return the sum of whole numbers, even where it needs more than 64 bits.
 
     >>> exact_sum(np.array([2**62] * 5)) == 5 * 2**62
     True
@@ -32,7 +32,7 @@ def exact_sum(values: Integers) -> int:
 
 
 def first_outside(values: NDArray[Any], low: int, high: int) -> tuple[int, int] | None:
-    """Return position and value of the first number outside ``low``..``high``, if any is."""
+    """Return position and value of the first number outside ``low``..``high``, or None."""
     if values.size == 0 or (int(values.min()) >= low and int(values.max()) <= high):
         return None
     where = int(np.argmax((values < low) | (values > high)))

@@ -1,8 +1,8 @@
-"""Points of a projective space over the integers modulo a prime q, by number.
+"""The points of a projective space over the integers modulo a prime q, and their numbering.
 
-A point is a non-zero vector of t digits modulo q, up to a common factor; its first non-zero digit
-is made 1. With m digits after that 1, read as a number r in base q, the point has the number
-(q**m - 1) / (q - 1) + r: first (0, ..., 0, 1), then (0, ..., 1, 0), and so on.
+A point is a non-zero vector of t digits modulo q, up to a common factor, scaled so that its first
+non-zero digit is 1. If m digits follow that 1, and they read as the number r in base q, the point
+has the number (q**m - 1) / (q - 1) + r: first (0, ..., 0, 1), then (0, ..., 1, 0), and so on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _first_of(q: int, t: int) -> Integers:
 
 
 def vectors(points: Integers, q: int, t: int) -> Integers:
-    """Return the digits of points, one row each.
+    """Return the digits of points, one row per point.
 
     >>> vectors(np.array([0, 1, 2, 3]), 2, 3)
     array([[0, 0, 1],
@@ -43,7 +43,7 @@ def vectors(points: Integers, q: int, t: int) -> Integers:
 
 
 def points(vectors: Integers, q: int) -> Integers:
-    """Return the numbers of the points that non-zero vectors stand for."""
+    """Return the numbers of the points that non-zero vectors represent."""
     t = vectors.shape[1]
     place = np.argmax(vectors != 0, axis=1)
     leading = vectors[np.arange(len(vectors)), place]
@@ -54,7 +54,7 @@ def points(vectors: Integers, q: int) -> Integers:
 
 
 def inverse(numbers: Integers, q: int) -> Integers:
-    """Return the inverses of non-zero numbers modulo the prime q, as their power q - 2."""
+    """Return the inverses of non-zero numbers modulo the prime q: their powers q - 2."""
     result = np.ones_like(numbers)
     square, exponent = numbers % q, q - 2
     while exponent:
@@ -65,10 +65,10 @@ def inverse(numbers: Integers, q: int) -> Integers:
 
 
 def on_hyperplane(normals: Integers, which: Integers, q: int, t: int) -> Integers:
-    """Return the point number ``which`` of those orthogonal to the point ``normal``, row by row.
+    """Return point number ``which`` among the points orthogonal to ``normal``, row by row.
 
-    The leading digit of the normal is 1, so the digits at all other places are free and that one
-    follows: the points of the hyperplane are those of a space with one digit less.
+    The leading digit of the normal is 1, so all other digits of the point are free and the digit
+    there follows from them: the hyperplane has the points of a space with one digit less.
     """
     normal = vectors(normals, q, t)
     place = np.argmax(normal != 0, axis=1)
@@ -83,10 +83,11 @@ def on_hyperplane(normals: Integers, which: Integers, q: int, t: int) -> Integer
 
 
 def incidence(weights: Floats, q: int, t: int) -> Floats:
-    """Return for each point the summed weight of the points orthogonal to it, by FFT.
+    """Return for each point the total weight of the points orthogonal to it, by FFT.
 
-    With weights spread over all multiples of each point, the Fourier transform at x is the sum of
-    w(y) over s and y of exp(2 pi i s <x, y> / q): q - 1 for orthogonal points and -1 for others.
+    Each weight w(y) is copied to all multiples s y of its point. The Fourier transform at x is then
+    the sum over y of w(y) times the sum over s of exp(2 pi i s <x, y> / q), which is q - 1 for
+    orthogonal points and -1 for others.
 
     >>> incidence(np.array([1.0, 0, 0, 0, 0, 0, 0]), 2, 3).round(9)  # (0,0,1): last digit 0
     array([0., 1., 0., 1., 0., 1., 0.])
@@ -106,14 +107,14 @@ def incidence(weights: Floats, q: int, t: int) -> Floats:
 
 
 def is_prime(number: int) -> bool:
-    """Return whether a number below some 10**12 is prime, by trial division."""
+    """Return whether a number (up to about 10**12) is prime, by trial division."""
     if number < 4:
         return number > 1
     return all(number % d for d in range(2, min(number, int(number**0.5) + 2)))
 
 
 def next_prime(number: int) -> int:
-    """Return the smallest prime at least ``number``."""
+    """Return the smallest prime that is at least ``number``."""
     while not is_prime(number):
         number += 1
     return number

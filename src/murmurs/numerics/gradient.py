@@ -1,4 +1,4 @@
-"""Accelerated gradient descent for quadratic problems with constraints."""
+"""Accelerated gradient descent for constrained quadratic problems."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Operator = Callable[[Floats], Floats]
 
 
 def largest_eigenvalue(normal: Operator, start: Floats, rounds: int) -> float:
-    """Return nearly the largest eigenvalue of a symmetric operator, by power iteration.
+    """Return approximately the largest eigenvalue of a symmetric operator, by power iteration.
 
-    The caller hands in a start that has a part in this direction. With a random start the result
-    would depend on the order of the answers.
+    ``start`` must not be orthogonal to the eigenvector. A random start would make the result depend
+    on the order of the answers.
     """
     size, probe = 0.0, start
     for _ in range(rounds):
@@ -35,11 +35,11 @@ def accelerated(
     done: Callable[[Floats, Floats], bool],
     most: int,
 ) -> tuple[Floats, int]:
-    """Minimise by an accelerated proximal gradient; return the last point and the steps taken.
+    """Minimise by accelerated proximal gradient; return the last point and the number of steps.
 
-    ``proximal`` brings a point back to what is allowed, ``steepest`` bounds the gradient's
-    derivative, and ``done`` is asked about each new point and the one before. The momentum is
-    dropped whenever it leads uphill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
+    ``proximal`` maps a point back into the allowed set, ``steepest`` bounds the gradient's
+    derivative, and ``done`` takes each new point and the one before it. The momentum is reset
+    whenever it leads uphill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
     """
     point = ahead = start
     momentum = 1.0

@@ -1,4 +1,4 @@
-"""Draws from whole populations that NumPy does not offer at every size."""
+"""Random draws for whole populations that NumPy does not offer at every size."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _ONE_BY_ONE = 32
 def choose(pool: Integers, size: int, rng: np.random.Generator) -> Integers:
     """Draw ``size`` of the people in ``pool`` without replacement; return how many of each kind.
 
-    NumPy's multivariate hypergeometric law stops at 10**9 people. Above that everybody is chosen
-    by a coin first, and the surplus is then drawn from the chosen (or the lack from the others):
-    given its size a set chosen by coins is uniform, so the corrected one is too. Each round leaves
-    the square root of the last to draw.
+    NumPy's multivariate hypergeometric distribution stops at 10**9 people. Above that, a coin first
+    decides for each person; a surplus is then drawn from the chosen, or a shortfall from the rest.
+    Given its size, a set chosen by coins is uniform, so the corrected set is uniform too. Each
+    round leaves about the square root of the previous number to draw.
 
     >>> choose(np.array([3, 0]), 2, np.random.default_rng(1))
     array([2, 0])
@@ -46,10 +46,10 @@ def _choose_one_by_one(pool: Integers, size: int, rng: np.random.Generator) -> I
 
 
 def split_uniformly(people: Integers, places: int, rng: np.random.Generator) -> Integers:
-    """Send each of the people to one of ``places`` uniformly; return them by place, the last axis.
+    """Assign people uniformly to ``places`` buckets; return counts, with buckets as the last axis.
 
-    Places are halved again and again, people split by a binomial draw: the chances are ratios of
-    small whole numbers, where drawing place after place would gather rounding errors.
+    The buckets are halved again and again, and a binomial draw splits the people. The probabilities
+    are ratios of small whole numbers; drawing bucket by bucket would accumulate rounding errors.
 
     >>> split_uniformly(np.array([10**6]), 2, np.random.default_rng(1))
     array([[499701, 500299]])
@@ -67,7 +67,7 @@ def split_uniformly(people: Integers, places: int, rng: np.random.Generator) -> 
 
 
 def distinct_law(draws: int, places: int) -> Floats:
-    """Return the chances of 0, 1, ... different places among so many uniform draws.
+    """Return the probabilities of 0, 1, ... different buckets among that many uniform draws.
 
     >>> distinct_law(2, 4)
     array([0.  , 0.25, 0.75])
@@ -84,11 +84,11 @@ def distinct_law(draws: int, places: int) -> Floats:
 
 
 def subset_totals(people: Integers, places: int, rng: np.random.Generator) -> Integers:
-    """Return how many people hold each place; those of kind m hold any m of them, all as likely.
+    """Return how many people hold each bucket; a person of kind m holds m of them, uniformly.
 
-    ``people`` counts them by kind, the last axis. In a sweep over the places somebody with m still
-    to find among those left holds the next one with chance m / left, so that only the numbers of
-    people by m are kept.
+    ``people`` counts the people by kind along the last axis. The draw sweeps over the buckets:
+    somebody with m left to find among the remaining buckets holds the next with probability
+    m / left, so only the numbers of people by m are kept.
 
     >>> subset_totals(np.array([5, 0, 10**6, 7]), 3, np.random.default_rng(1))
     array([666955, 667347, 665719])

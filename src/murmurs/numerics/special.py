@@ -1,4 +1,4 @@
-"""Tails and quantiles of the few laws that tests need, on arrays; SciPy's, loaded when used."""
+"""Tails and quantiles of the few distributions that tests need, from SciPy, loaded on first use."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def normal_quantile(probability: float) -> float:
 
 
 def normal_tail(values: Floats) -> Floats:
-    """Return the probability that a standard normal number is larger."""
+    """Return the probability that a standard normal variable exceeds each value."""
     return np.asarray(_scipy_special().ndtr(-values))
 
 
 def chi_square_tail(statistic: float, freedom: int) -> float:
-    """Return the probability that a chi-square number is larger."""
+    """Return the probability that a chi-square variable exceeds the statistic."""
     return float(_scipy_special().chdtrc(freedom, statistic))
 
 
 def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
-    """Return the probability that a binomial number is at least as large; smooth in between."""
+    """Return the probability of a binomial number at least this large; smooth between integers."""
     positive = np.maximum(counts, 1e-9)
     above = _scipy_special().betainc(positive, n - positive + 1, chance)
     return np.asarray(np.where(counts > 0, above, 1.0))

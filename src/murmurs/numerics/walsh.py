@@ -1,6 +1,6 @@
 """The Walsh-Hadamard transform, and its random counterpart for whole populations.
 
-Entry (x, y) of the matrix is +1 if x and y have an even number of common one-bits, else -1.
+Entry (x, y) of the matrix is +1 if x and y have an even number of one-bits in common, otherwise -1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from murmurs.numerics.arrays import Floats, Integers
 
 
 def transform(values: Floats) -> Floats:
-    """Return the transform of the last axis, whose length is a power of two, in O(K log K).
+    """Return the transform along the last axis, whose length K is a power of two: O(K log K).
 
     >>> transform(np.array([1.0, 2.0, 3.0, 4.0]))
     array([10., -2., -4.,  0.])
@@ -34,12 +34,12 @@ def parity(values: Integers) -> Integers:
 
 
 def scatter(people: Integers, rng: np.random.Generator) -> Integers:
-    """Draw, for all people at once, where each lands who picks y uniformly among those that fit.
+    """Draw the y of every person at once, each uniform among the y that fit.
 
     ``people[m, r, x]`` counts the people of group m who hold x and pick y with
     parity(x & y) == r. The result counts them by [m, y]. People are split by the highest bit of y,
-    then by the next: whoever still has a one-bit of x to come is free (a fair coin), whoever has
-    none after this one is bound. O(K log K) binomial draws, however many people there are.
+    then by the next. A bit is a fair coin, except at the last one-bit of x, where the parity
+    decides it. This takes O(K log K) binomial draws, however many people there are.
     """
     groups, _, size = people.shape
     state = people

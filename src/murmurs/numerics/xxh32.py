@@ -1,4 +1,4 @@
-"""One hash for buckets: XXH32 of a 64-bit key, reduced to a range by multiplication.
+"""The hash that assigns buckets: XXH32 of a 64-bit key, reduced to a range by multiplication.
 
 The hash of key x under a 32-bit seed is XXH32 of the eight little-endian bytes of x; the bucket
 among g is (hash * g) >> 32. Both are exact in Python, NumPy, numba and JavaScript (g < 2**21).
@@ -20,7 +20,7 @@ _MASK = 2**32 - 1
 
 
 def hash_key(key: int, seed: int) -> int:
-    """Return XXH32 of one key, in plain Python: what a device computes.
+    """Return XXH32 of one key in plain Python, as a device computes it.
 
     >>> hex(hash_key(0x0102030405060708, 0))
     '0x48e9240'
@@ -57,7 +57,7 @@ def buckets(keys: NDArray[np.uint64], seeds: NDArray[np.uint32], g: int) -> NDAr
 
 
 def bucket_bounds(g: int) -> NDArray[np.uint64]:
-    """Return g + 1 bounds: bucket y holds the hashes from bounds[y] up to before bounds[y + 1].
+    """Return g + 1 bounds: bucket y holds the hashes from bounds[y] up to bounds[y + 1] - 1.
 
     >>> bucket_bounds(3)
     array([         0, 1431655766, 2863311531, 4294967296], dtype=uint64)

@@ -1,7 +1,7 @@
-"""The two verbs for many people at once: exact chances and exact uniform numbers as arrays.
+"""Randomness for many people at once: exact probabilities and uniform numbers, as arrays.
 
-`bulk` takes what a user hands to ``encode_many``: `Secure` (or nothing) gives the key stream of
-AES-256 in counter mode under a fresh key of system entropy, or system entropy itself where the
+`bulk` takes the ``random`` of ``encode_many``. `Secure`, the default, gives the key stream of
+AES-256 in counter mode under a fresh key of system entropy, or system entropy itself if the
 `cryptography` package is not installed; a NumPy generator gives reproducible studies.
 """
 
@@ -20,16 +20,17 @@ from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk, as_generator
 
 CHUNK = 2**15
+"""The most people encoded at a time."""
 
 CHUNK_BYTES = 2**22
-"""People encoded at a time, at most: their words and reports stay in the processor's cache."""
+"""The most bytes worked on at a time: random words and reports stay in the processor's cache."""
 
 _ZEROS = memoryview(bytes(2**17))
-"""What a cipher turns into its key stream, a piece at a time."""
+"""The plaintext that becomes the key stream, one piece at a time."""
 
 
 def bulk(random: ChanceInBulk) -> Bulk:
-    """Return the bulk verbs for what the user handed in."""
+    """Return bulk randomness from what the caller passed in."""
     source = as_generator(random)
     if isinstance(source, Secure):
         return Bulk(_cipher_stream(source.take(32)))
@@ -37,7 +38,7 @@ def bulk(random: ChanceInBulk) -> Bulk:
 
 
 def _cipher_stream(key: bytes) -> Callable[[int], bytearray]:
-    """Return a function that gives the next bytes of an AES-256 key stream in counter mode."""
+    """Return a function that returns the next bytes of an AES-256 key stream in counter mode."""
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError:
@@ -56,7 +57,7 @@ def _cipher_stream(key: bytes) -> Callable[[int], bytearray]:
 
 
 class Bulk:
-    """Exact chances and uniform numbers, many at a time, from a stream of bytes."""
+    """Exact probabilities and uniform numbers, many at a time, from a stream of bytes."""
 
     def __init__(self, take: Callable[[int], bytearray]) -> None:
         self.take = take
@@ -67,13 +68,13 @@ class Bulk:
         return np.frombuffer(self.take(4 * n), "<u4")
 
     def packed(self, numerator: int, size: int, scale: int = SCALE) -> U8:
-        """Return ``size`` bytes whose bits are one with probability numerator / scale each.
+        """Return ``size`` bytes in which each bit is one with probability numerator / scale.
 
-        ``scale`` is a power of two; some eight random bits are used for each bit made.
+        ``scale`` is a power of two. Each bit takes about eight random bits.
         """
         threshold = binary_digits(numerator, scale)
         groups = -(-size // 8)
-        if not len(threshold):  # never, or always
+        if not len(threshold):  # the probability is 0 or 1
             return np.full(size, 255 if numerator else 0, np.uint8)
         first = min(FIRST, len(threshold))
         words = np.frombuffer(self.take(8 * groups * first), "<u8")
@@ -84,12 +85,12 @@ class Bulk:
         return out.view(np.uint8)[:size]
 
     def chance(self, numerator: int, n: int, scale: int = SCALE) -> NDArray[np.bool_]:
-        """Say yes n times with probability numerator / scale each."""
+        """Return n booleans, each true with probability numerator / scale."""
         packed = self.packed(numerator, -(-n // 8), scale)
         return np.unpackbits(packed, count=n, bitorder="little").view(np.bool_)
 
     def below(self, bound: int, n: int) -> U32:
-        """Return n numbers from 0 to bound - 1, each exactly uniform; bound is at most 2**32."""
+        """Return n exactly uniform numbers from 0 to bound - 1; bound is at most 2**32."""
         if bound == 2**32:
             return self.words(n)
         out = np.empty(n, np.uint32)
@@ -100,7 +101,7 @@ class Bulk:
         return out
 
     def subsets(self, own: I64, k: int, w: int) -> U8:
-        """Return uniform w-subsets of 0..k-1 as packed bits, containing ``own`` where own >= 0."""
+        """Return uniform w-subsets of 0..k-1 as packed bits, each with ``own`` if own >= 0."""
         out = np.empty((len(own), -(-k // 8)), np.uint8)
         words = self.words(len(own) * w)
         spare = self.words(64 + 2 * len(words) * k // 2**32)

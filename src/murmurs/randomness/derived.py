@@ -1,4 +1,4 @@
-"""Randomness that a device derives from its secret, and so can find again."""
+"""Randomness that a device derives from its secret and can therefore reproduce."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import hmac
 from murmurs.randomness.verbs import FromBytes, check_size
 
 SHORTEST_SECRET = 16
-"""Bytes of a device's secret, at least."""
+"""The fewest bytes in a device's secret."""
 
 
 class Derived(FromBytes):
-    """Bytes that follow from a secret and a context: found again at will, and chance to others.
+    """Bytes derived from a secret and a context: reproducible with the secret, random without it.
 
-    They are the blocks HMAC-SHA256(secret, context || i), i = 0, 1, ... as eight bytes. A context
-    is text, bytes and whole numbers, written as ``b"murmurs derived 1"`` and for each part a letter
-    (s, b, i), its length as eight bytes, and itself: as UTF-8, as it is, in decimal digits. So no
-    two contexts are written alike. Numbers of eight bytes are little-endian.
+    They are the blocks HMAC-SHA256(secret, context || i), with i = 0, 1, ... as eight bytes. A
+    context consists of text, bytes and whole numbers. It is written as ``b"murmurs derived 1"``
+    and, for each part, a letter (s, b or i), the length as eight bytes, and the part: text in
+    UTF-8, bytes unchanged, numbers in decimal digits. So no two contexts are written the same way.
+    Numbers of eight bytes are little-endian.
 
     >>> secret = bytes(range(32))
     >>> Derived(secret, "coffee", 2).below(1000), Derived(secret, "coffee", 2).below(1000)
@@ -33,7 +34,7 @@ class Derived(FromBytes):
         self._buffer = b""
 
     def __repr__(self) -> str:
-        return "Derived(...)"  # the context may hold an answer
+        return "Derived(...)"  # the context may contain an answer
 
     def take(self, size: int) -> bytes:
         """Return the next ``size`` bytes."""
@@ -48,7 +49,7 @@ class Derived(FromBytes):
 
 
 def check_secret(secret: object) -> bytes:
-    """Return the secret if it is enough bytes; an error does not show it."""
+    """Return the secret if it is long enough; an error does not show it."""
     if not isinstance(secret, bytes):
         raise TypeError(
             f"a secret is bytes, for example secrets.token_bytes(32), not {type(secret).__name__}"

@@ -1,4 +1,4 @@
-"""Randomness of the operating system, for devices and for real data."""
+"""Randomness from the operating system, for devices and for real data."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from murmurs.randomness.verbs import FromBytes, check_size
 
 
 class Secure(FromBytes):
-    """Randomness of the operating system, read in blocks; for devices and for real data.
+    """Randomness from the operating system, read in blocks; for devices and for real data.
 
-    A process that forks never shares bytes with its child: the child starts with an empty buffer.
-    Threads may share one `Secure`.
+    A process never shares bytes with a child it forks, which starts with an empty buffer. Threads
+    may share one `Secure`.
 
     >>> Secure().below(6) in range(6)
     True
@@ -40,7 +40,7 @@ class Secure(FromBytes):
         return Secure, ()
 
     def take(self, size: int) -> bytes:
-        """Return the next ``size`` bytes of system entropy; no byte is given out twice."""
+        """Return the next ``size`` bytes of system entropy; no byte is returned twice."""
         size = check_size(size)
         with self._lock:
             end = self._used + size

@@ -1,4 +1,4 @@
-"""What callers may hand in as chance, and how it becomes the two verbs."""
+"""The sources of randomness that callers may pass in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from murmurs.randomness.verbs import FromBytes, Randomness, check_size
 
 
 class Study(FromBytes):
-    """A NumPy generator with the two verbs: reproducible, and not for devices.
+    """A NumPy generator as a source of randomness: reproducible, and not for devices.
 
     >>> Study(np.random.default_rng(7)).below(6)
     3
@@ -25,7 +25,7 @@ class Study(FromBytes):
 
 
 class Given(FromBytes):
-    """Bytes known beforehand, for known-answer vectors and tests.
+    """Given bytes as a source of randomness, for known-answer vectors and tests.
 
     >>> Given(bytes([200, 3])).below(6)  # the low three bits of 200 are 0
     0
@@ -37,7 +37,7 @@ class Given(FromBytes):
 
     @property
     def left(self) -> int:
-        """How many bytes have not been used."""
+        """The number of bytes that are not used yet."""
         return len(self._data) - self._used
 
     def take(self, size: int) -> bytes:
@@ -51,14 +51,14 @@ class Given(FromBytes):
 
 
 Chance = Randomness | np.random.Generator | None
-"""What a call for one person takes as chance; None is `Secure`."""
+"""What a call for one person takes as randomness; None is `Secure`."""
 
 ChanceInBulk = Secure | Study | np.random.Generator | None
-"""What a call for many people takes as chance; None is `Secure`."""
+"""What a call for many people takes as randomness; None is `Secure`."""
 
 
 def as_randomness(random: Chance) -> Randomness:
-    """Return what can say ``chance`` and ``below`` for one person."""
+    """Return an object with ``chance`` and ``below``, for one person."""
     if random is None:
         return Secure()
     if isinstance(random, np.random.Generator):
@@ -69,7 +69,7 @@ def as_randomness(random: Chance) -> Randomness:
 
 
 def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
-    """Return a study's generator, or secure randomness, for many people at once."""
+    """Return a NumPy generator or secure randomness, for many people at once."""
     if random is None:
         return Secure()
     if isinstance(random, Study):
@@ -80,7 +80,7 @@ def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
 
 
 def _no_chance(random: object, what: str) -> str:
-    """Return why this is no source of chance; a class lacks its brackets."""
+    """Return why this is not a source of randomness, such as a class without its brackets."""
     handed = shown(random)
     if isinstance(random, type):
         handed = f"the class {random.__name__}: write {random.__name__}() with brackets"

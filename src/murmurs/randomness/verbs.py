@@ -1,12 +1,11 @@
-"""The two verbs of chance, and how bytes become their answers.
+"""The two methods of a source of randomness, and how they turn bytes into results.
 
-Both verbs read whole bytes, so that the same bytes give the same report in every language:
+Both methods read whole bytes, so that the same bytes give the same report in every language:
 
-- ``chance(numerator)`` reads 8 bytes as a little-endian integer, drops the lowest 11 bits, and says
-  yes if the remaining 53-bit integer is smaller than ``numerator``.
+- ``chance(numerator)`` reads 8 bytes as a little-endian integer, drops the lowest 11 bits, and
+  returns true if the remaining 53-bit integer is smaller than ``numerator``.
 - ``below(n)`` reads as many bytes as n - 1 needs, as a little-endian integer, keeps as many low
-bits
-  as n - 1 has, and tries again if the result is not smaller than ``n``.
+  bits as n - 1 has, and tries again if the result is not smaller than ``n``.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from typing import Protocol
 from murmurs.boundary.checks import whole
 
 MOST_BYTES = 2**40
-"""Random bytes that can be asked for at once."""
+"""The most random bytes in one request."""
 
 
 def check_size(size: int) -> int:
-    """Return how many bytes are asked for; a negative number would hand some out a second time."""
+    """Return a checked number of bytes; a negative number would return some bytes twice."""
     return (
         size if type(size) is int and 0 <= size < MOST_BYTES else whole(size, "size", 0, MOST_BYTES)
     )
 
 
 class Randomness(Protocol):
-    """The two verbs that a mechanism may ask for."""
+    """The two methods that a mechanism draws with."""
 
     def chance(self, numerator: int) -> bool:
-        """Say yes with probability ``numerator`` / 2**53, exactly."""
+        """Return true with probability ``numerator`` / 2**53, exactly."""
         ...
 
     def below(self, n: int) -> int:
@@ -40,14 +39,14 @@ class Randomness(Protocol):
 
 
 class FromBytes(ABC):
-    """The two verbs made of bytes; a kind of randomness only says where bytes come from."""
+    """The two methods built on bytes; a subclass only says where the bytes come from."""
 
     @abstractmethod
     def take(self, size: int) -> bytes:
         """Return the next ``size`` bytes."""
 
     def chance(self, numerator: int) -> bool:
-        """Say yes with probability ``numerator`` / 2**53, exactly."""
+        """Return true with probability ``numerator`` / 2**53, exactly."""
         return int.from_bytes(self.take(8), "little") >> 11 < numerator
 
     def below(self, n: int) -> int:
