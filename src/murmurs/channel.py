@@ -65,7 +65,7 @@ class Channel(ABC):
 
     @abstractmethod
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
-        """Return c and s: each inverted share has variance c + s * share among n people.
+        """Return c and s: each inverted share has variance c + s * share, for n reports.
 
         c may depend on the other answers, whose shares are in ``shares``.
         """

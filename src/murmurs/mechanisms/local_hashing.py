@@ -87,7 +87,7 @@ class Hashing(Mechanism[Hash]):
 class LocalHashing(Truthful[Hash], Hashing):
     """Local hashing: every report has its own hash function, with g buckets, by default the best.
 
-    Use it when k is very large or open and the reports should be short: 32 bits and a bucket. The
+    Use it when k is very large and the reports should be short: 32 bits and a bucket. The
     server hashes every candidate with every report's function, so counting costs n k hashes. Its
     error is that of `OUE`.
 
