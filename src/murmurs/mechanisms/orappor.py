@@ -96,9 +96,9 @@ class ORappor(BloomCohorts):
 
     Law: the cohort c is uniform; hash i of the string, number j = c * hashes + i, is
     XXH32(key, salt + j) * width >> 32, the key being number j mod 4 of the four in its SHA-256. The
-    bits of these buckets are one, and each bit is flipped with probability flip / 2**53. Two
+    bits of these buckets are one, and each bit is flipped with probability u = flip / 2**53. Two
     strings differ in up to 2 * hashes bits, so flip is the smallest that keeps
-    ((1 - flip) / flip)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave out the
+    ((1 - u) / u)^(2 hashes) <= e^epsilon. (Kairouz et al. 2016, section 5.2, leave out the
     number of hashes; with it, one hash is best.)
 
     >>> ORappor(epsilon=2.0, width=16, cohorts=64, hashes=2).epsilon_realised <= 2.0

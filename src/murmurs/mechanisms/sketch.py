@@ -34,8 +34,8 @@ class CountMeanSketch(ClosedCohorts[CohortBits]):
     acceptable; `HadamardSketch` sends a few bytes instead.
 
     Law: the row is uniform; bit b of the row is (b == bucket of the answer in that row), and each
-    bit is flipped with probability flip / 2**53, the smallest that keeps
-    ((1 - flip) / flip)^2 <= e^epsilon. The bucket in row j is XXH32(answer, salt + j) * width
+    bit is flipped with probability u = flip / 2**53, the smallest that keeps
+    ((1 - u) / u)^2 <= e^epsilon. The bucket in row j is XXH32(answer, salt + j) * width
     >> 32. Apple's Differential Privacy Team (2017); Le and Zia (2020) describe its special case
     without hashing, which is `SUE`.
 
@@ -89,9 +89,9 @@ class HadamardSketch(Mechanism[int]):
     the collisions of the hash tables add.
 
     Law: row j and position l are uniform; the sign is minus if l and the answer's bucket in row j
-    have an odd number of one-bits in common, and it is flipped with probability flip / 2**53, the
-    smallest that keeps (1 - flip) / flip <= e^epsilon. The report is the number
-    (j * width + l) * 2 + (1 if minus else 0). Width is a power of two.
+    have an odd number of one-bits in common, and it is flipped with probability u = flip / 2**53,
+    the smallest that keeps (1 - u) / u <= e^epsilon. The report is the number (j * width + l) * 2 +
+    (1 if minus else 0). Width is a power of two.
 
     >>> from murmurs import Secure
     >>> sketch = HadamardSketch(k=100_000, epsilon=2.0)

@@ -91,8 +91,8 @@ class SUE(Unary):
     Use it to compare with the literature; `OUE` has the smaller variance for most alphabets and
     `Subset` for all.
 
-    Law: bit j is (j == answer), and each bit is flipped with probability flip / 2**53, the
-    smallest that keeps ((1 - flip) / flip)^2 <= e^epsilon. Kairouz et al. (2016), eq. 10.
+    Law: bit j is (j == answer), and each bit is flipped with probability u = flip / 2**53, the
+    smallest that keeps ((1 - u) / u)^2 <= e^epsilon. Kairouz et al. (2016), eq. 10.
 
     >>> from murmurs import Secure
     >>> len(SUE(k=20, epsilon=1.0).encode(3, Secure()))
@@ -130,8 +130,8 @@ class OUE(Unary):
     be as simple as possible. Its variance is within 3 % of the best from k = 100 on at epsilon 1,
     and from k = 1000 on at epsilon 4.
 
-    Law: bit j == answer is set with probability 1/2, every other with probability flip / 2**53,
-    the smallest that keeps (1 - flip) / flip <= e^epsilon. Wang et al. (2017).
+    Law: bit j == answer is set with probability 1/2, every other with probability u = flip / 2**53,
+    the smallest that keeps (1 - u) / u <= e^epsilon. Wang et al. (2017).
 
     >>> OUE(k=20, epsilon=1.0).channel.hit
     Fraction(1, 2)
