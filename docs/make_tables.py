@@ -195,7 +195,7 @@ def main() -> None:
         for page in sorted(DOCS.rglob("*.md")):
             page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    for name in ("floors", "best", "estimators", "accuracy", *NAMES):
+    for name in ("layers", "best", "estimators", "accuracy", *NAMES):
         sys.stdout.write(f"{name}\n\n{table(name)}\n\n")
 
 

@@ -749,7 +749,7 @@ def bad_states(memory: str) -> Iterator[Any]:
 
 @stateful
 def test_a_state_of_another_device_or_garbage_is_refused(memory: str) -> None:
-    message = "the state was not written by this device: .* state={}, begins anew"
+    message = "the state was not written by this device: .* state={}, starts over"
     for state in bad_states(memory):
         with pytest.raises(ValueError, match=message) as error:
             device_of(WIDE[0], memory, state=copy.deepcopy(state))
@@ -805,9 +805,9 @@ def test_any_mapping_that_can_be_written_to_is_a_state() -> None:
 
 def test_a_period_is_given_where_there_are_periods_and_only_there() -> None:
     for memory in ("value", "change"):
-        with pytest.raises(ValueError, match=f"memory by {memory} has no periods: leave period"):
+        with pytest.raises(ValueError, match=f"memory={memory!r} has no periods: leave period"):
             device_of(WIDE[0], memory).report(3, period=1)
-    with pytest.raises(ValueError, match=r"must be told the period: report\(answer, period=7\)"):
+    with pytest.raises(ValueError, match=r"needs the period: report\(answer, period=7\)"):
         device_of(WIDE[0], "period").report(3)
 
 

@@ -543,7 +543,7 @@ def test_pooled_counts_pool_again() -> None:
     )
     both = mm.pool([two, mm.pool([week(3), week(3)], people="same")], people="other")
     assert (both.n, both.times, both.people) == (6, 2, 3)
-    with pytest.raises(ValueError, match="counts of 2 and of 1 reports of each person cannot be"):
+    with pytest.raises(ValueError, match="cannot pool counts of 2 and of 1 reports from each"):
         mm.pool([two, three], people="other")
 
 
@@ -554,7 +554,7 @@ def test_counts_of_a_longitudinal_mechanism_are_not_added_without_a_word() -> No
             _ = empty + empty
         for way in ('people="other"', 'people="same"', "murmurs.pool"):
             assert way in str(error.value)
-        with pytest.raises(ValueError, match="may be of the same people"):
+        with pytest.raises(ValueError, match="may come from the same people"):
             sum([empty, empty])
         assert sum([empty]) == empty
         assert mechanism.is_longitudinal
@@ -590,7 +590,7 @@ def test_pooling_says_whose_counts_they_are(people: Any) -> None:
 def test_what_cannot_be_pooled_is_refused(people: Any) -> None:
     with pytest.raises(ValueError, match="there are no counts to pool"):
         mm.pool([], people=people)
-    with pytest.raises(TypeError, match=r"counts are pooled, not bytes: see mechanism\.count"):
+    with pytest.raises(TypeError, match=r"pool takes Counts, not bytes: see mechanism\.count"):
         mm.pool([week(1), b"\x01"], people=people)  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"cannot add counts of LOSUE\(k=3, epsilon=0.5"):
         mm.pool([week(1), mm.LOSUE(3, 0.5, 2.0).count([b"\x00"])], people=people)
@@ -605,7 +605,7 @@ def test_counts_of_different_numbers_of_people_are_not_of_the_same() -> None:
 def test_the_same_people_stay_in_their_cohorts() -> None:
     one = RAPPOR.count([(0, b"\x01"), (1, b"\x02")])
     two = RAPPOR.count([(0, b"\x01"), (0, b"\x02")])
-    with pytest.raises(ValueError, match="cohort 0 has 1 people in one and 2 in another"):
+    with pytest.raises(ValueError, match="cohort 0 has 1 people in one of the counts and 2 in"):
         mm.pool([one, two], people="same")
     pooled = mm.pool([one, one], people="same")
     assert (pooled.times, pooled.people) == (2, 2)
@@ -617,7 +617,7 @@ def test_the_same_people_stay_in_their_cohorts() -> None:
 @pytest.mark.parametrize(
     ("n", "times", "message"),
     [
-        (5, 2, "5 reports cannot be 2 each of a number of people: times is how often"),
+        (5, 2, "5 reports cannot be 2 from each person: times is how often"),
         (4, 0, "times must be from 1 to"),
         (4, 2.0, "times must be a whole number, not 2.0"),
     ],
@@ -633,14 +633,14 @@ def test_notes_say_whose_reports_were_assumed() -> None:
     for name, estimator in mm.estimators.BY_NAME.items():
         if name in ("likelihood", "em", "selection", "composite"):
             continue
-        assert estimator(counts).notes[-1] == "taken as one report each of 4,000 people"
-        note = "taken as 8 reports each of the same 500 people"
+        assert estimator(counts).notes[-1] == "assumes one report from each of 4,000 people"
+        note = "assumes 8 reports from each of the same 500 people"
         found = estimator(again).with_labels(("a", "b", "c"))
         assert found.notes.count(note) == 1
         assert f"Note: {note}." in str(found)
     assert mm.estimate(mm.KRR(3, 1.0).count([0] * 900 + [1] * 500)).notes == ()
     over = RAPPOR.count([(0, b"\x01"), (1, b"\x02")]).over(["tea"])
-    assert "taken as one report each of 2 people" in mm.estimate(over).notes
+    assert "assumes one report from each of 2 people" in mm.estimate(over).notes
 
 
 def test_estimators_that_need_single_people_refuse_with_one_that_does_not() -> None:
@@ -680,7 +680,7 @@ def test_documents_and_files_say_how_often_people_reported(tmp_path: Path) -> No
     document = json.loads((tmp_path / "counts.json").read_text())
     document["times"] = 3
     (tmp_path / "counts.json").write_text(json.dumps(document))
-    with pytest.raises(ValueError, match="2 reports cannot be 3 each"):
+    with pytest.raises(ValueError, match="2 reports cannot be 3 from each"):
         read_counts(tmp_path / "counts.json")
 
 
@@ -705,6 +705,6 @@ def test_several_files_of_a_longitudinal_question_need_a_word(tmp_path: Path) ->
         found = read_counts(out)[1]
         assert (found.n, found.times) == (8, times)
     shown = CliRunner().invoke(main, ["estimate", str(out)])
-    assert "Note: taken as 2 reports each of the same 4 people." in shown.output
+    assert "Note: assumes 2 reports from each of the same 4 people." in shown.output
     single = CliRunner().invoke(main, [*base[:2], str(paths[0]), "-o", str(out)])
     assert single.exit_code == 0

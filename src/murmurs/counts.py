@@ -1,4 +1,4 @@
-"""Counts: how many reports there are, and what they add up to; `+` and `pool` join them."""
+"""Counts: how many reports there are and what they add up to; `+` and `pool` combine them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from murmurs.numerics.arrays import Integers, first_outside
 
 
 class CountedMechanism(Protocol):
-    """What counts need to know of the mechanism whose reports they count."""
+    """What counts need to know about the mechanism whose reports they count."""
 
     @property
     def channel(self) -> Channel:
@@ -25,7 +25,7 @@ class CountedMechanism(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the answers, where the mechanism knows them."""
+        """The labels of the answers, if the mechanism knows them."""
         ...
 
     @property
@@ -34,7 +34,7 @@ class CountedMechanism(Protocol):
         ...
 
     def repeated(self, times: int) -> Channel:
-        """Return the law of the cells when each person reports so many times."""
+        """Return the law of the cells when each person reports this many times."""
         ...
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> CountedMechanism:
@@ -48,10 +48,10 @@ class CountedMechanism(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports of each person.
+    """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports from each person.
 
-    Several reports of one person are for mechanisms whose permanent response stays the same in them
-    (`murmurs.mechanisms.longitudinal`); `pool` makes such counts.
+    Only mechanisms that keep a permanent response (`murmurs.mechanisms.longitudinal`) have several
+    reports from each person; `pool` makes such counts.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
@@ -69,8 +69,8 @@ class Counts:
         object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
         if self.n % self.times:
             raise ValueError(
-                f"{self.n} reports cannot be {self.times} each of a number of people: "
-                "times is how often each of them reported"
+                f"{self.n} reports cannot be {self.times} from each person: "
+                "times is how often each person reported, and must divide n"
             )
         channel = self.mechanism.repeated(self.times)
         given = integers(self._without_labels(channel), "cells", ndim=None)
@@ -91,34 +91,35 @@ class Counts:
         object.__setattr__(self, "cells", cells)
 
     def _without_labels(self, channel: Channel) -> Any:
-        """Return the cells in their order; those with labels, as of ``value_counts()``, by them."""
+        """Return the cells in order; labelled ones, as from ``value_counts()``, by their labels."""
         if len(channel.cells) > 1:
             return in_table(self.cells, "cells", self.mechanism)
         return in_order(self.cells, channel.cells[0], (), "cells", self.mechanism)
 
     @cached_property
     def channel(self) -> Channel:
-        """The law of the cells given an answer, and given how many people each cohort has."""
+        """The law of the cells, given an answer and the number of people in each cohort."""
         return self.mechanism.repeated(self.times).conditioned_on(self.cells)
 
     @property
     def people(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return self.n // self.times
 
     @property
     def assumption(self) -> str | None:
-        """What estimates take for granted about whose reports these are, if it matters."""
+        """What estimates assume about whose reports these are, if it matters."""
         if not self.mechanism.is_longitudinal:
             return None
         if self.times == 1:
-            return f"taken as one report each of {self.people:,} people"
-        return f"taken as {self.times} reports each of the same {self.people:,} people"
+            return f"assumes one report from each of {self.people:,} people"
+        return f"assumes {self.times} reports from each of the same {self.people:,} people"
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Counts:
-        """Return counts of an open question as counts of a list of candidates, and of all others.
+        """Return counts of an open question, viewed over a list of candidates.
 
-        With ``complete`` there are no others: nobody holds a string that is not listed.
+        All other strings are one more answer, "(other)". With ``complete`` there is no such
+        answer: nobody holds a string that is not listed.
 
         >>> import murmurs as mm
         >>> rr = mm.ORR(epsilon=2.0, width=8, cohorts=16)
@@ -134,9 +135,9 @@ class Counts:
             return self if isinstance(other, int) and other == 0 else NotImplemented  # for sum()
         if self.mechanism == other.mechanism and self.mechanism.is_longitudinal:
             raise ValueError(
-                f"counts of {self.mechanism} may be of the same people, whose permanent noise does "
-                'not average out: murmurs.pool([a, b], people="other") if they are of others, '
-                'murmurs.pool([a, b], people="same") if they are of the same'
+                f"counts of {self.mechanism} may come from the same people, whose permanent noise "
+                'does not average out: use murmurs.pool([a, b], people="other") if they come from '
+                'different people, murmurs.pool([a, b], people="same") if from the same'
             )
         return _added([self, other], self.times)
 
@@ -165,16 +166,16 @@ class Counts:
 
 
 People = Literal["other", "same"]
-"""Whether several counts are of other people each, or of the same people again."""
+"""Whether several counts come from different people, or from the same people again."""
 
 
 def pool(counts: Iterable[Counts], *, people: People) -> Counts:
-    r"""Return several counts of a mechanism as one, of other people or of the same ones again.
+    r"""Combine several counts of a mechanism, of different people or of the same people again.
 
-    ``"other"``: nobody is in two of them; each person reported equally often. It is `+`, for
-    longitudinal mechanisms too. ``"same"``: each is of the very same people, with the permanent
-    response they had before. Then noise falls only as far as it is fresh in every report. Where
-    answers, and so responses, changed in between, intervals are wider than they need be.
+    ``"other"``: nobody is in two of them, and each person reported equally often. This is `+`, for
+    longitudinal mechanisms too. ``"same"``: each counts the very same people, with the permanent
+    response they had before. Then only the noise that is fresh in every report averages out. If
+    answers, and so responses, changed in between, intervals are wider than necessary.
 
     >>> import murmurs as mm
     >>> losue = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
@@ -190,20 +191,20 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
         raise ValueError("there are no counts to pool")
     for part in parts:
         if not isinstance(part, Counts):
-            raise TypeError(f"counts are pooled, not {type(part).__name__}: see mechanism.count")
+            raise TypeError(f"pool takes Counts, not {type(part).__name__}: see mechanism.count")
     first = parts[0]
     if people == "other":
         for part in parts:
             if part.times != first.times:
                 raise ValueError(
-                    f"counts of {first.times} and of {part.times} reports of each person cannot be "
-                    "pooled: estimate them apart"
+                    f"cannot pool counts of {first.times} and of {part.times} reports from each "
+                    "person: estimate them separately"
                 )
         return _added(parts, first.times)
     if not first.mechanism.is_longitudinal:
         raise ValueError(
             f"{first.mechanism} keeps no permanent response: add the counts with +, which is right "
-            "for the shares of those who answered, as noise is fresh in every report"
+            "for the shares of the respondents, as the noise is fresh in every report"
         )
     for part in parts:
         _check_same_people(first, part)
@@ -211,19 +212,19 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
 
 
 def _check_same_people(first: Counts, other: Counts) -> None:
-    """Refuse counts that cannot be of the same people."""
+    """Refuse counts that cannot come from the same people."""
     _check_addable(first, other)
-    way = "count only those who reported every time, or estimate the counts apart"
+    way = "count only those who reported every time, or estimate the counts separately"
     if first.people != other.people:
         raise ValueError(
-            f"counts of {first.people} and of {other.people} people are not of the same people: "
+            f"counts of {first.people} and of {other.people} people are not from the same people: "
             + way
         )
     before, then = (c.channel.groups(c.cells) // c.times for c in (first, other))
     for row in np.flatnonzero(before != then)[:1]:
         raise ValueError(
-            f"cohort {row} has {before[row]} people in one and {then[row]} in another of the "
-            f"counts, but the same people stay in their cohorts: {way}"
+            f"cohort {row} has {before[row]} people in one of the counts and {then[row]} in "
+            f"another, but the same people stay in their cohorts: {way}"
         )
 
 
@@ -233,7 +234,7 @@ def _check_addable(first: Counts, other: Counts) -> None:
 
 
 def _added(parts: Sequence[Counts], times: int) -> Counts:
-    """Return counts added cell by cell, if they are of one mechanism."""
+    """Return counts added cell by cell; they must be of one mechanism."""
     first = parts[0]
     for part in parts:
         _check_addable(first, part)

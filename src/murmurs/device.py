@@ -1,7 +1,7 @@
-"""Device: one person's side of a question that is asked again and again, and what it remembers.
+"""Device: one person's side of a question that is asked repeatedly, and what it remembers.
 
-Its reports are made from permanent responses, which it derives from a secret. Which reports share a
-response is its memory; three are offered, and each has a promise of its own.
+It makes reports from permanent responses, which it derives from a secret. Its memory decides which
+reports share a response; there are three memories, each with its own promise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.wire import Report
 
 Record = Mapping[str, Any]
-"""What a device has written into its state."""
+"""What a device wrote into its state."""
 
 _RECORD = "device"
 
@@ -29,8 +29,8 @@ class Memory:
     """Which reports share a permanent response, and what that promises.
 
     Any number of reports costs `epsilon_permanent_realised` for each ``unit``, ``between`` two
-    courses of a person's values over time; what is ``visible`` is not covered. ``kept`` are the
-    names of what is in the state of a device.
+    histories of a person's values; what is ``visible`` is not protected. ``kept`` lists the fields
+    in the state of a device.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Memory:
 
     @property
     def promise(self) -> str:
-        """What is promised, as a part of a sentence."""
+        """The promise, as part of a sentence."""
         return f"each {self.unit} costs epsilon_permanent_realised, between {self.between}"
 
 
@@ -73,7 +73,7 @@ def _by_period(
     if kept is not None:
         if period < kept["period"]:
             raise ValueError(
-                f"period {period} is before {kept['period']}, which was reported in already: "
+                f"period {period} is before {kept['period']}, which already has a report: "
                 "periods never go back"
             )
         if period == kept["period"]:
@@ -90,9 +90,9 @@ MEMORIES = {
             unit="different value",
             between="two histories in which the same reports repeat the same value, such as A A "
             "B A and C C D C",
-            visible="when values change, and which reports are of one value",
-            price="nothing to store; a value that comes back is recognised",
-            use="values hardly ever change, or it is no secret when they do and when they return",
+            visible="when values change, and which reports have the same value",
+            price="nothing to store; a value that returns is recognised",
+            use="values hardly ever change, or it is no secret when they change and return",
             kept=(),
             recall=_by_value,
         ),
@@ -101,7 +101,7 @@ MEMORIES = {
             unit="segment without a change",
             between="two histories that change at the same reports",
             visible="when values change",
-            price="a state to store; a value that comes back is paid for again",
+            price="a state to store; a value that returns costs epsilon again",
             use="values change a few times, and it is no secret when",
             kept=("segment", "value"),
             recall=_by_change,
@@ -111,35 +111,35 @@ MEMORIES = {
             unit="period",
             between="any two histories",
             visible="nothing",
-            price="a state to store; a change is told in the next period, and a value that stays "
-            "is paid for in each",
-            use="a total must hold whatever people do",
+            price="a state to store; a change shows only in the next period, and every period "
+            "costs epsilon, even if the value stays",
+            use="a bound on the total must hold whatever people do",
             kept=("period", "response"),
             recall=_by_period,
         ),
     )
 }
-"""The memories by name; one listed here joins the battery in tests/test_device_memories.py."""
+"""The memories by name; tests/test_device_memories.py tests each one listed here."""
 
 
 @dataclass(frozen=True)
 class Device(Generic[Report]):
-    """One person's side of a question that is asked again and again.
+    """One person's side of a question that is asked repeatedly.
 
-    ``secret`` is at least 16 random bytes that never leave the device, ``question`` a name that no
-    other question has that is answered with this secret. ``memory`` says which reports share a
+    ``secret`` is at least 16 random bytes that never leave the device. ``question`` is a name; each
+    question answered with this secret needs a different one. ``memory`` says which reports share a
     permanent response: "value", "change" or "period"; `promise` says what follows from it. A
-    permanent response follows from the secret, the question, the memory, the law of the first
-    round, the value, and the number of the segment or period; it is independent when any of them is
-    another.
+    permanent response is determined by the secret, the question, the memory, the law of the first
+    round, the value, and the number of the segment or period; if any of them differs, it is
+    independent.
 
     The device itself never changes. What "change" and "period" must remember is in ``state``, a
-    mapping that the caller stores between reports, as JSON for example: save it first, then send
-    the report. It holds no value in the clear. docs/longitudinal.md says what losing it costs.
+    mapping that the caller stores between reports, for example as JSON: save it first, then send
+    the report. It holds no value in plain text. docs/longitudinal.md says what losing it costs.
 
     >>> import murmurs as mm
     >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0)
-    >>> secret = bytes(range(32))  # secrets.token_bytes(32) is better
+    >>> secret = bytes(range(32))  # in practice secrets.token_bytes(32)
     >>> device = Device(mechanism, secret, "coffee/drink", memory="period")
     >>> len(device.report(3, period=2024)), len(device.report(5, period=2024))
     (1, 1)
@@ -165,7 +165,7 @@ class Device(Generic[Report]):
         if not isinstance(self.mechanism, Longitudinal):
             raise TypeError(
                 f"{self.mechanism!r} has no permanent response to keep: "
-                "take BasicRappor, Rappor, LOSUE or LOLOHA"
+                "use BasicRappor, Rappor, LOSUE or LOLOHA"
             )
         if not isinstance(self.question, str):
             raise TypeError(f"question must be text, not {self.question!r}")
@@ -174,7 +174,7 @@ class Device(Generic[Report]):
             promises = "; ".join(f"{name!r}: {m.promise}" for name, m in MEMORIES.items())
             raise ValueError(
                 f"Device needs memory={', '.join(names)} or {last}, not {shown(self.memory)}. "
-                f"It says what is promised. {promises}"
+                f"It decides what is promised. {promises}"
             )
         if not isinstance(self.state, MutableMapping):
             raise TypeError(f"state must be a dict or the like, not {type(self.state).__name__}")
@@ -183,7 +183,7 @@ class Device(Generic[Report]):
 
     @property
     def promise(self) -> str:
-        """Between which courses of values the loss is bounded by what, and what stays visible."""
+        """What the reports cost, between which histories of values, and what stays visible."""
         memory, each = self._memory, self.mechanism.epsilon_permanent_realised
         return (
             f"Any number of reports costs epsilon {each:.4g} for each {memory.unit}, between "
@@ -199,10 +199,10 @@ class Device(Generic[Report]):
     ) -> Report:
         """Return a report of the answer, from a permanent response and fresh chance.
 
-        ``random`` is `Secure` by default; a reproducible study hands in a NumPy generator.
-        ``period`` is for memory by period: the number of the public period, which never goes back.
-        The first answer in a period stands for the whole of it. The state is written when the
-        report is made, and at once.
+        ``random`` is `Secure` by default; a reproducible study passes a NumPy generator.
+        ``period`` is for memory="period": the number of the public period, which never goes back.
+        The first answer in a period is used for the whole period. The state is written in one
+        assignment, after the report is made.
         """
         fresh = as_randomness(random)
         number = self._check_period(period)
@@ -214,10 +214,10 @@ class Device(Generic[Report]):
         return report
 
     def epsilon_spent(self, count: int) -> float:
-        """Return the epsilon of so many different values, segments or periods, as memory has it.
+        """Return the epsilon of this many values, segments or periods, the units of the memory.
 
-        It is `epsilon_permanent_realised` for each, rounded up, and holds between the courses of
-        `promise`.
+        It is `epsilon_permanent_realised` for each, rounded up, and holds between the histories
+        that `promise` names.
         """
         count, each = whole(count, "count", 0, 2**53), self.mechanism.epsilon_permanent_realised
         if count == 0 or math.isinf(each):
@@ -235,32 +235,32 @@ class Device(Generic[Report]):
         if self.memory != "period":
             if period is not None:
                 raise ValueError(
-                    f"a device with memory by {self.memory} has no periods: leave period out, or "
-                    "take memory='period'"
+                    f"a device with memory={self.memory!r} has no periods: leave period out, or "
+                    "use memory='period'"
                 )
             return 0
         if period is None:
             raise ValueError(
-                "a device with memory by period must be told the period: report(answer, period=7)"
+                "a device with memory='period' needs the period: report(answer, period=7)"
             )
         return whole(period, "period", 0, 2**53 - 1)
 
     def _respond(self, *key: int | str) -> Report:
-        """Return the permanent response to a value, the last of the key."""
+        """Return the permanent response to a value, which is the last part of the key."""
         device, response = self._chance("device"), self._chance("response", *key)
         return self.mechanism._permanent(key[-1], device, response)
 
     def _tag(self, *key: int | str) -> str:
-        """Return what is stored for a value: equal if it is, and random without the secret."""
+        """Return what is stored for a value: it looks random to anyone without the secret."""
         return self._chance("value", *key).take(16).hex()
 
     def _seal(self, record: Record) -> str:
-        """Return what tells a record that this device has written from all others."""
+        """Return the seal of a record, which only this device can make."""
         parts = [record[name] for name in self._memory.kept]
         return self._chance("state", *parts).take(16).hex()
 
     def _kept(self) -> Record | None:
-        """Return what the device has written into its state, if anything."""
+        """Return what the device wrote into its state, if anything."""
         if not len(self.state):
             return None
         record = self.state.get(_RECORD)
@@ -271,11 +271,11 @@ class Device(Generic[Report]):
                 return record
         raise ValueError(
             "the state was not written by this device: its secret, question, memory or permanent "
-            "law was another one, or something else wrote to it. Give each device a state of its "
-            "own; a new one, state={}, begins anew and spends as much again"
+            "law was a different one, or something else wrote to it. Give each device its own "
+            "state; a new one, state={}, starts over and spends as much again"
         )
 
     def _chance(self, purpose: str, *key: int | str) -> Derived:
-        """Return chance that is the same whenever it is asked for."""
+        """Return derived chance: the same key always gives the same one."""
         kind, law = type(self.mechanism).__name__, self.mechanism.permanent_law
         return Derived(self.secret, purpose, self.question, self._memory.name, kind, *law, *key)

@@ -1,4 +1,4 @@
-"""Estimate: the shares of the answers, how sure they are, and how they were obtained."""
+"""Estimate: the shares of the answers, how certain they are, and how they were obtained."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 ASKED = "it was asked for by name"
-"""Why an estimator was taken, where the caller named it."""
+"""The reason given when the caller named the estimator."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """Estimated shares of the answers, with the counts they come from.
 
-    ``method`` names the estimator and ``why`` says why it was taken. ``gap`` is an upper bound on
-    how much log-likelihood (or squared error, for regression) the shares fall short of the best,
-    for estimators that iterate; ``converged`` says whether that is within the tolerance asked for.
-    ``notes`` are things a reader should know before using the numbers.
+    ``method`` names the estimator and ``why`` says why it was used. For iterative estimators,
+    ``gap`` is an upper bound on how far the log-likelihood (or squared error, for regression) is
+    from its optimum, and ``converged`` says whether that is within the requested tolerance.
+    ``notes`` say what a reader should know before using the numbers.
     """
 
     counts: Counts
@@ -52,7 +52,7 @@ class Estimate:
     converged: bool = True
     notes: tuple[str, ...] = ()
     posterior_deviations: Floats | None = None
-    fit: Fit = None  # type: ignore[assignment]  # that of the counts, unless one is given
+    fit: Fit = None  # type: ignore[assignment]  # that of the counts by default
 
     def __post_init__(self) -> None:
         if self.fit is None:
@@ -65,17 +65,17 @@ class Estimate:
 
     @property
     def n(self) -> int:
-        """How many reports there are."""
+        """The number of reports."""
         return self.counts.n
 
     @property
     def unbiased(self) -> Floats:
-        """The unbiased shares of the counts, whatever estimator made the shares."""
+        """The unbiased shares of the counts, whichever estimator made the shares."""
         return self.fit.unbiased
 
     @property
     def other(self) -> int | None:
-        """The answer that stands for everything in no list, for a question with candidates."""
+        """The answer that stands for all strings that are not listed, if there is one."""
         return self.counts.channel.other
 
     def with_labels(self, labels: tuple[str, ...]) -> Estimate:
@@ -85,9 +85,9 @@ class Estimate:
         return replace(self, labels=tuple(labels))
 
     def standard_errors(self, target: Target = "respondents") -> Floats:
-        """Return the standard error of each unbiased share, at the estimated shares.
+        """Return the standard error of each unbiased share, computed at the estimated shares.
 
-        For respondents only the privacy noise counts; for the population sampling is added.
+        For respondents it covers only the privacy noise; for the population also the sampling.
         """
         scale = self._scale(target)
         share = self.plausible
@@ -101,12 +101,12 @@ class Estimate:
         *,
         simultaneous: bool = False,
     ) -> Floats:
-        """Return lower and upper limits, one row an answer.
+        """Return lower and upper limits, one row per answer.
 
-        Each share lies within its limits with this probability, whatever it is and whichever
-        estimator was used: limits come from the counts' own noise, not from the estimator, and are
-        widened where the estimate lies outside. With ``simultaneous`` all shares do so together
-        (limits at the level 1 - (1 - level) / k each).
+        Each share lies within its limits with this probability, whatever the share and whichever
+        estimator was used: the limits come from the noise of the counts, not from the estimator,
+        and are widened if the estimate lies outside. With ``simultaneous``, all shares lie within
+        their limits together (each has the level 1 - (1 - level) / k).
         """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
@@ -124,12 +124,12 @@ class Estimate:
         """Compare with another period, segment or release; see `murmurs.inference.difference`."""
         if not isinstance(other, Estimate):
             way = "murmurs.estimate(counts) first" if isinstance(other, Counts) else "estimate both"
-            raise TypeError(f"the difference is to an Estimate, not {type(other).__name__}: {way}")
+            raise TypeError(f"difference takes an Estimate, not {type(other).__name__}: {way}")
         return Difference(self, other, target)
 
     @property
     def plausible(self) -> Floats:
-        """The estimated shares, brought into their range to compute the noise with."""
+        """The estimated shares, brought onto the simplex to compute the noise."""
         return plausible(self.shares)
 
     @cached_property
@@ -192,7 +192,7 @@ class Estimate:
         return out.getvalue()
 
     def to_arrow(self, level: float = 0.95, target: Target = "respondents") -> Any:
-        """Return the table as a pyarrow.Table; numbers are not copied again."""
+        """Return the table as a pyarrow.Table, without copying the numbers again."""
         return _needed("pyarrow", "frames").table(self.columns(level, target))
 
     def to_pandas(self, level: float = 0.95, target: Target = "respondents") -> Any:
@@ -204,7 +204,7 @@ class Estimate:
         return _needed("polars", "polars").DataFrame(self.columns(level, target))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the table to any library that takes Arrow's streams: polars.DataFrame(estimate)."""
+        """Pass the table to any library that reads Arrow streams: polars.DataFrame(estimate)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def plot(
@@ -223,13 +223,13 @@ class Estimate:
         target: Target = "respondents",
         limit: int = 40,
     ) -> str:
-        """Return the table for the terminal; the truth beside, if known."""
+        """Return the table for the terminal, with a column for the truth if it is known."""
         heading = f"{100 * level:g} % interval"
         return shares_table(self.columns(level, target), heading, truth, limit)
 
     @property
     def explanation(self) -> str:
-        """Which estimator made this and why, and what to keep in mind."""
+        """The estimator, why it was used, and the notes."""
         lines = [f"Estimator: {self.method}, because {self.why}."]
         lines += [f"Note: {note}." for note in self.notes]
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Question: what is asked, which answers there are, and the mechanism that randomises them."""
+"""Question: what is asked, the possible answers, and the mechanism that randomises them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from murmurs.mechanism import Mechanism, OpenMechanism
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its labels; answer j is labels[j]. An open one has none: any string is."""
+    """A question; answer j has labels[j]. An open question has no labels: it takes any string."""
 
     name: str
     labels: tuple[str, ...]
@@ -30,7 +30,8 @@ class Question:
         self._check_mechanism()
         seen: set[str] = set()
         for number, label in enumerate(self.labels):
-            if not (type(label) is str and label.isprintable()):  # most are, of a million perhaps
+            # The first test is a fast path: there may be a million labels.
+            if not (type(label) is str and label.isprintable()):
                 check_text(label, f"label {number} of {self._called}")
             if not label.strip():
                 raise ValueError(f"{self._called} has an empty label")
@@ -49,14 +50,14 @@ class Question:
             if self.labels:
                 raise ValueError(
                     f"{called} has {len(self.labels)} labels, but its mechanism "
-                    f"{mechanism} takes any string: candidates come when it is estimated"
+                    f"{mechanism} takes any string: give candidates when estimating"
                 )
         elif not isinstance(mechanism, Mechanism):
             raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
         elif isinstance(mechanism, mechanisms.Over):
             raise ValueError(
                 f"{called} has a mechanism over candidates, {mechanism}: ask with "
-                f"{mechanism.mechanism} and without labels; candidates come when it is estimated"
+                f"{mechanism.mechanism} and without labels; give candidates when estimating"
             )
         elif len(self.labels) != mechanism.k:
             raise ValueError(
@@ -71,13 +72,13 @@ class Question:
 
     @property
     def closed(self) -> Mechanism[Any]:
-        """The mechanism of a question whose answers are listed."""
+        """The mechanism of a question that lists its answers."""
         if isinstance(self.mechanism, OpenMechanism):
-            raise ValueError(f"{self._called} is open: its answers are in no list")
+            raise ValueError(f"{self._called} is open: it has no list of answers")
         return self.mechanism
 
     def answer(self, label: str) -> int:
-        """Return the number of the answer with this label; an error does not tell what it is."""
+        """Return the number of the answer with this label; an error does not reveal the label."""
         if not isinstance(label, str):
             raise TypeError(
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
@@ -108,19 +109,19 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
     text: str = ""
 
     def settled(self) -> Question:
-        """Return the question, with what the file leaves open filled in."""
+        """Return the question, with defaults for what the file leaves out."""
         mechanism, name = self.mechanism, shown(self.name)
         over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
         if over:
             raise ValueError(
                 f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
-                "they come when it is estimated"
+                "give them when estimating"
             )
         if mechanism.get("name") not in list(mechanisms.OPEN):
             if not self.labels:
                 raise ValueError(
                     f"question {name} has no labels; only open mechanisms "
-                    f"({', '.join(mechanisms.OPEN)}) do without"
+                    f"({', '.join(mechanisms.OPEN)}) need none"
                 )
             mechanism = {"k": len(self.labels), **mechanism}
         return Question(
@@ -129,7 +130,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def question_from_document(document: Any) -> Question:
-    """Return the question that a JSON object describes; its own ``to_document`` turned round."""
+    """Return the question that a JSON object describes, the inverse of ``to_document``."""
     with reading_as("a question"):
         file = msgspec.convert(document, QuestionFile)
     return file.settled()

@@ -1,8 +1,8 @@
 """Survey: the public contract, one JSON document that devices, collectors and analysts share.
 
-It lists the questions with their labels and mechanisms, integer probabilities included, so that
-everybody computes with the same numbers. Its fingerprint is the SHA-256 of its canonical form
-(RFC 8785): any change makes another survey.
+It lists the questions with their labels and mechanisms, including the integer probabilities, so
+that everybody computes with the same numbers. Its fingerprint is the SHA-256 of its canonical form
+(RFC 8785): any change makes it a different survey.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from murmurs.boundary.texts import as_tuple, check_name, listed
 from murmurs.question import Question, QuestionFile
 
 FORMAT = 1
-"""Version of the document that this release writes; it reads all up to it."""
+"""The document version that this release writes; it reads all versions up to this one."""
 
 
 class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class Survey:
             raise ValueError(f"survey {name} has no question")
         version = index(self.version)
         if version is None:
-            raise TypeError(f"survey {name} has version {shown(self.version)}, no whole number")
+            raise TypeError(f"survey {name} has version {shown(self.version)}, not a whole number")
         if not 1 <= version < 2**53:
             raise ValueError(
                 f"survey {name} has version {shown(version)}; versions start at 1 and stay "
@@ -77,18 +77,18 @@ class Survey:
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> Survey:
-        """Read a survey as people write it; the mechanisms' integers are settled here."""
+        """Read a survey as people write it, and fix the integer probabilities."""
         return cls._from_document(text, msgspec.toml.decode)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Survey:
-        """Read a published survey; its integers are taken as they are, and checked."""
+        """Read a published survey; its integer probabilities are used as they are, and checked."""
         return cls._from_document(text, document)
 
     @classmethod
     def _from_document(cls, text: str | bytes, decode: Callable[[str | bytes], Any]) -> Survey:
         if isinstance(text, bytes):
-            text = text.removeprefix(b"\xef\xbb\xbf")  # editors put it before UTF-8
+            text = text.removeprefix(b"\xef\xbb\xbf")  # some editors put it before UTF-8
         with reading_as("a survey"):
             found = decode(text)
         _check_format(found)
@@ -120,17 +120,17 @@ class Survey:
 
     @property
     def fingerprint(self) -> str:
-        """64 hexadecimal digits that stand for this survey and no other: what is compared."""
+        """64 hexadecimal digits that identify this survey; comparisons use all of them."""
         return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()
 
     @property
     def short_fingerprint(self) -> str:
-        """The first 12 digits, to be read by people; nothing is compared with it."""
+        """The first 12 digits, for people to read; never used for comparisons."""
         return self.fingerprint[:12]
 
 
 def _check_format(document: Any) -> None:
-    """Say so when a later release wrote the document, before its contents puzzle anyone."""
+    """Refuse a document of a later release before its contents cause other errors."""
     written = document.get("murmurs", FORMAT) if isinstance(document, dict) else FORMAT
     if not isinstance(written, int) or written == FORMAT:
         return

@@ -207,11 +207,15 @@ SURVEYED: Any = Survey
         (lambda: SURVEYED(7, (GOOD,)), TypeError, "the name of a survey must be text, not 7"),
         (lambda: SURVEYED("s", GOOD), TypeError, "questions of 's' are a list, not Question("),
         (lambda: SURVEYED("s", ("q",)), TypeError, "survey 's' has 'q' for a question"),
-        (lambda: SURVEYED("s", (GOOD,), True), TypeError, "survey 's' has version True, no whole"),
+        (
+            lambda: SURVEYED("s", (GOOD,), True),
+            TypeError,
+            "survey 's' has version True, not a whole",
+        ),
         (
             lambda: SURVEYED("s", (GOOD,), "1"),
             TypeError,
-            "survey 's' has version '1', no whole num",
+            "survey 's' has version '1', not a whole num",
         ),
         (
             lambda: SURVEYED("s", (GOOD,), 10**400),
@@ -232,7 +236,7 @@ def test_a_mechanism_over_candidates_is_no_question_of_a_survey() -> None:
     over = ORR(epsilon=1.0, width=3, cohorts=3).over(["tea", "mate"], complete=True)
     message = (
         r"^question 'q' has a mechanism over candidates, .*: ask with ORR\(epsilon=1.0, width=3, "
-        r"cohorts=3, salt=0\) and without labels; candidates come when it is estimated$"
+        r"cohorts=3, salt=0\) and without labels; give candidates when estimating$"
     )
     with pytest.raises(ValueError, match=message):
         Question("q", ("tea", "mate"), over)
@@ -247,8 +251,8 @@ def test_a_survey_lists_no_candidates(field: dict[str, Any], labels: list[str]) 
     question = {"name": "q", "labels": labels, "mechanism": mechanism}
     document = json.dumps({"name": "s", "questions": [question]})
     message = (
-        f"^question 'q' has '{min(field)}' in its mechanism: a survey lists no candidates, they "
-        "come when it is estimated$"
+        f"^question 'q' has '{min(field)}' in its mechanism: a survey lists no candidates, give "
+        "them when estimating$"
     )
     with pytest.raises(ValueError, match=message):
         Survey.from_json(document)

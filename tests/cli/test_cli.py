@@ -146,7 +146,7 @@ def test_answers_may_come_through_a_pipe(desk: Path) -> None:
 
 def test_people_may_come_through_a_pipe(desk: Path) -> None:
     text = good("simulate coffee.json - -o new.json", "tea,5\ntea,6\nfilter, 7\n")
-    assert "counts of 18 people's reports to 'drink' drawn in new.json" in text
+    assert "18 reports to 'drink' simulated; counts written to new.json" in text
     assert read_counts(desk / "new.json")[1].n == 18
 
 
@@ -185,7 +185,7 @@ def test_the_mechanisms_are_listed_from_the_best_to_the_worst() -> None:
 
 def test_the_demo_runs_without_a_terminal() -> None:
     text = good("demo --people 500")
-    assert "Together, 500 reports say:" in text
+    assert "Estimated from all 500 reports:" in text
     assert "Estimator: " in text
 
 

@@ -289,7 +289,7 @@ def test_what_is_whole_of_a_cut_file_is_counted_when_asked_for(desk: Path) -> No
     result = run("count coffee.json reports.bin long.bin -o x.json --salvage")
     assert result.exit_code == 0
     assert result.stderr == "long.bin is incomplete: its first 8192 reports are counted\n"
-    assert result.stdout == "8492 reports to 'drink' counted in x.json\n"
+    assert result.stdout == "8492 reports to 'drink' counted; written to x.json\n"
     assert read_counts(desk / "x.json")[1].n == 8492
     document = json.loads(good("count coffee.json long.bin -o x.json --salvage --json"))
     assert document == {
@@ -314,7 +314,7 @@ def test_files_that_were_joined_are_refused(desk: Path) -> None:
 
 def test_counts_add_up_on_the_command_line(desk: Path) -> None:
     assert good("add monday.json tuesday.json -o week.json") == (
-        "200 reports to 'drink' added up in week.json\n"
+        "200 reports to 'drink' added up; written to week.json\n"
     )
     total = read_counts(desk / "monday.json")[1] + read_counts(desk / "tuesday.json")[1]
     assert add_counts([desk / "week.json"]) == (SURVEY.fingerprint, SURVEY.questions[0], total)
@@ -477,9 +477,9 @@ def test_csv_keeps_strings_as_they_are_for_programs(desk: Path) -> None:
         (
             "simulate coffee.json - -o x",
             f"tea,{10**400}\n",
-            "line 1: these are more than 2**62 peo",
+            "line 1: there are more than 2**62 peo",
         ),
-        ("simulate coffee.json - -o x", f"tea,{'9' * 9000}\n", "line 1: these are more than 2**62"),
+        ("simulate coffee.json - -o x", f"tea,{'9' * 9000}\n", "line 1: there are more than 2**62"),
         (
             "simulate coffee.json - -o x",
             "tea,٣\n",
@@ -600,7 +600,7 @@ def test_a_file_of_which_nothing_is_whole_is_refused_by_salvage_too(desk: Path) 
     (desk / "cut.bin").write_bytes(data[: data.index(b"\n") + 20])
     result = run("count coffee.json cut.bin -o x.json --salvage")
     assert result.exit_code == 2
-    assert "there is nothing to save in cut.bin: no block of reports is whole" in result.stderr
+    assert "nothing can be salvaged from cut.bin: no block of reports is intact" in result.stderr
     assert not (desk / "x.json").exists()
     good("count coffee.json cut.bin reports.bin -o x.json --salvage")
 

@@ -62,11 +62,11 @@ def test_strings_are_encoded_counted_and_found(desk: Path, way: str) -> None:
         assert abs(share - truth.get(label, 0.3)) < 5 * error
         assert error < 0.03
     text = good("estimate counts.json --candidates candidates.txt")
-    assert "Found: 2 of 3 candidates; at most a 5 % chance" in text
+    assert "2 of 3 candidates detected; at most a 5 % chance" in text
     assert "https://z\u00fcrich.example" in text
     # Without normalisation the decomposed candidate would be another string, and nobody's.
     result = run("estimate counts.json --candidates candidates.txt")
-    assert "line 3: 'https://zu\u0308rich.example' is taken in its normal form" in result.stderr
+    assert "line 3: 'https://zu\u0308rich.example' is used in its normal form" in result.stderr
 
 
 def test_an_open_question_is_published(desk: Path) -> None:
@@ -85,7 +85,7 @@ def test_an_open_question_is_published(desk: Path) -> None:
         (b"tea\n\nmate\ntea\n", "2 of 4 candidates cannot be taken: line 2: it is empty; line 4: "),
         (b"tea\nma\xffte\n", "line 2: it is not UTF-8 (invalid start byte at byte 3)"),
         ("Z\u00fcrich\nZu\u0308rich\n".encode(), "is the same as line 1"),
-        (b"", "has no candidates: it should have one a line"),
+        (b"", "has no candidates: it should have one per line"),
         (b"tea\n(other)\n", "line 2: '(other)' stands for all strings that are not listed"),
         (b"x\n" * 9, "line 6: 'x' is the same as line 1; and 3 more"),
     ],
@@ -140,7 +140,7 @@ def test_a_complete_list_has_no_others(desk: Path) -> None:
     assert document["labels"] == list(PEOPLE)
     assert sum(document["shares"]) == pytest.approx(1.0)
     text = good("estimate counts.json --candidates all.txt --complete")
-    assert "Found: 3 of 3 candidates; at most a 5 % chance" in text
+    assert "3 of 3 candidates detected; at most a 5 % chance" in text
     with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
     assert with_others["labels"][-1] == "(other)"
 
@@ -152,7 +152,7 @@ def test_without_scipy_shares_are_told_all_the_same(
     monkeypatch.setitem(sys.modules, "scipy.special", None)
     text = good("estimate counts.json --candidates candidates.txt")
     assert "https://example.org" in text
-    assert "is not said: tests of hypotheses need SciPy: install it with pip" in text
+    assert "Candidates were not tested: tests of hypotheses need SciPy: install it with pip" in text
 
 
 def test_labels_of_an_open_question_are_refused() -> None:
@@ -167,7 +167,7 @@ def test_very_many_candidates_are_taken(desk: Path) -> None:
     (desk / "many.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
     text = good("estimate counts.json --candidates many.txt")
     assert "Estimator: selection" in text
-    assert "Found: 3 of 5003 candidates; at most a 5 % chance" in text
+    assert "3 of 5003 candidates detected; at most a 5 % chance" in text
     assert "… and 4964 more" in text
 
 
@@ -176,5 +176,5 @@ def test_it_is_said_in_words_that_no_candidate_was_found(desk: Path) -> None:
     good("simulate pages.json people.csv --seed 3 -o counts.json")
     (desk / "absent.txt").write_text("https://a.example\nhttps://b.example\nhttps://c.example\n")
     text = good("estimate counts.json --candidates absent.txt")
-    assert text.endswith("None of the 3 candidates was found.\n")
+    assert text.endswith("None of the 3 candidates was detected.\n")
     assert "Found" not in text

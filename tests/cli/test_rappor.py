@@ -101,7 +101,7 @@ def test_from_reports_to_strings(desk: Path) -> None:
     assert "50000 reports in 32 cohorts, f = 0.3" in text
     assert "3 of 5 strings detected (bonferroni, 0.05)." in text
     limits = r"\d+\.\d %, \d+\.\d % … \d+\.\d %\.$"
-    assert re.search(rf"^\(other\), in no line of the map: {limits}", text, re.MULTILINE)
+    assert re.search(rf"^\(other\), strings that are not in the map: {limits}", text, re.MULTILINE)
     lines = read_results(desk / "results.csv")
     assert [line.string for line in lines] == ["apple", "banana", "kiwi"]
     for line in lines:

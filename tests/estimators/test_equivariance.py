@@ -288,7 +288,7 @@ def test_strings_that_nothing_tells_apart_share_what_they_hold() -> None:
     np.testing.assert_array_equal(both[own, 0], 0)
     assert (both[own, 1] > 0.99).all()
     assert not found.detected().present[own].any()
-    assert any("an equal part of what they hold together" in note for note in found.notes)
+    assert any("an equal part of their joint share" in note for note in found.notes)
 
 
 def test_candidates_that_are_equally_strong_come_in_together_or_not_at_all() -> None:

@@ -249,7 +249,7 @@ def test_an_estimate_of_exact_counts_has_converged(name: str) -> None:
     late = {f"{e.counts.mechanism}": (e.gap, e.iterations) for e in found if not e.converged}
     assert late == {}
     remarks = {note for e in found for note in e.notes if note != e.counts.assumption}
-    assert all(note.startswith("(other) holds") for note in remarks)
+    assert all(note.startswith("(other) includes") for note in remarks)
     assert not remarks or name == "selection"
 
 

@@ -134,7 +134,7 @@ def test_what_cannot_be_told_apart_is_named() -> None:
     counts = mechanism.simulate([5000, *[0] * 39, 100], rng)
     for by in ("steps", "lasso"):
         notes = selection(counts, by=by).notes
-        assert "40 candidates are more than the 4 that 3 cohorts of 2 places" in notes[1]
+        assert "40 candidates are more than the 4 that 3 cohorts of 2 buckets" in notes[1]
         assert "120 cohorts would" in notes[1]
         assert "nothing tells them apart" in notes[2]
 
@@ -166,7 +166,9 @@ def test_closed_answers_are_chosen_among_too() -> None:
     averaged = mm.estimators.shrinkage(counts)
     assert np.abs(averaged.shares - truth).sum() > 0.1
     assert np.flatnonzero(found.detected(0.01).present).tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match=r"cannot be told from those that share places.*selection"):
+    with pytest.raises(
+        ValueError, match=r"cannot be told apart from those that share buckets.*selection"
+    ):
         averaged.detected()
 
 
@@ -175,7 +177,7 @@ def test_a_common_string_that_is_missing_is_told() -> None:
     full = orr.over(["tea", "coffee", "qahwa"], complete=True)
     counts = full.simulate([50_000, 30_000, 20_000], np.random.default_rng(2))
     missing = mm.estimate(mm.Counts(orr.over(["tea", "coffee"]), counts.n, counts.cells))
-    assert any("fit the candidates badly" in note for note in missing.notes)
+    assert any("fit the candidates poorly" in note for note in missing.notes)
     assert mm.estimate(counts).notes == ()
     both = missing.interval(0.95)
     assert (both[:, 0] <= [0.5, 0.3, 0.2]).all()

@@ -180,7 +180,8 @@ def test_a_note_says_where_noise_hides_the_shares() -> None:
     assert not hidden_note(np.ones(1), np.zeros(1))
     (note,) = hidden_note(np.full(2, 0.5), np.full(2, 3.16**2))
     assert note.startswith(
-        "noise hides the shares: their standard error is about 316 %, and an equal share is 50 %; "
+        "noise hides the shares: their standard error is about 316 %, and equal shares would "
+        "be 50 %; "
     )
 
 
@@ -189,7 +190,7 @@ def test_the_default_says_when_it_knows_nothing_and_only_then() -> None:
 
     def said(mechanism: mm.KRR | mm.Subset, people: Any) -> bool:
         found = mm.estimate(mechanism.simulate(np.asarray(people), rng))
-        assert "and not the noise" in found.why
+        assert "stands out from the noise" in found.why
         hidden = [note for note in found.notes if note.startswith("noise hides the shares")]
         assert ("Note: noise hides" in str(found)) == bool(hidden)
         return bool(hidden)

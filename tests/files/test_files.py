@@ -153,14 +153,14 @@ def test_reports_to_a_question_that_is_not_there_are_refused(tmp_path: Path) -> 
 
 GOOD = header_of(SURVEY.questions[0])
 NOT_HEADERS: list[tuple[bytes | dict[str, Any], str]] = [
-    (b"", "it does not begin with their header"),
-    (b"\n", "it does not begin with their header"),
-    (b"\x00\x01\x02", "it does not begin with their header"),
-    (b"[]\n", "it does not begin with their header"),
-    (b"\xff\xfe\n", "it does not begin with their header"),
+    (b"", "it does not begin with a header"),
+    (b"\n", "it does not begin with a header"),
+    (b"\x00\x01\x02", "it does not begin with a header"),
+    (b"[]\n", "it does not begin with a header"),
+    (b"\xff\xfe\n", "it does not begin with a header"),
     (json.dumps(GOOD).encode(), "its header has no end"),
     (b'{"murmurs": "reports"', "its header has no end"),
-    (b'{"pad": "' + b"x" * 70_000 + b'"}\n', "its header is longer than 65536 bytes, which is"),
+    (b'{"pad": "' + b"x" * 70_000 + b'"}\n', "its header is longer than the maximum of 65536"),
     (b"{'murmurs': 1}\n", "this is not JSON: Expecting property name"),
     (b'{"murmurs": "reports", "survey": "\xff"}\n', "it is not UTF-8 (invalid start byte at byte"),
     (b'{"a":' * 50_000 + b"\n", "its header is longer than"),
@@ -205,7 +205,7 @@ def test_a_header_of_the_longest_length_is_read(tmp_path: Path) -> None:
         question = Question(name, ("no", "yes"), KRR(k=2, epsilon=1.0))
         survey = Survey("long", (question,))
         if not fits:
-            with pytest.raises(ValueError, match="has too long a name: a header has at most 65536"):
+            with pytest.raises(ValueError, match=" is too long: a header has at most 65536"):
                 write_reports(tmp_path / "reports", survey, question, [])
             continue
         write_reports(tmp_path / "reports", survey, question, [])
@@ -322,7 +322,7 @@ def test_nothing_may_follow_the_end(more: bytes | None, tmp_path: Path) -> None:
 def test_a_file_that_counts_itself_wrongly_is_refused(tmp_path: Path) -> None:
     path, question = tmp_path / "reports", SURVEY.question("unary")
     path.write_bytes(by_hand(header_of(question), bytes(7), 1, n=8))
-    with pytest.raises(ValueError, match="has another number of reports than it says"):
+    with pytest.raises(ValueError, match="does not have the number of reports that it states"):
         count_reports([path], SURVEY)
 
 
@@ -344,7 +344,9 @@ def test_files_to_two_questions_are_not_counted_together(tmp_path: Path) -> None
     for name in ("rr", "unary"):
         question = SURVEY.question(name)
         write_reports(tmp_path / name, SURVEY, question, [reports_to(question, 5)])
-    with pytest.raises(ValueError, match=r"unary answers 'unary' and .*rr 'rr': count them apart"):
+    with pytest.raises(
+        ValueError, match=r"unary answers 'unary' and .*rr 'rr': count them separately"
+    ):
         count_reports([tmp_path / "rr", tmp_path / "unary"], SURVEY)
 
 
@@ -418,7 +420,7 @@ def test_reports_that_do_not_fit_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="report 1 is not a Category"):
         write_reports(tmp_path / "reports", SURVEY, question, [np.array([0, 300])])
     other = Question("rr", ("a", "b"), KRR(k=2, epsilon=1.0))
-    with pytest.raises(ValueError, match="survey 'files' has another question 'rr' than this one"):
+    with pytest.raises(ValueError, match="survey 'files' has a different question 'rr'"):
         write_reports(tmp_path / "reports", SURVEY, other, [])
     assert list(tmp_path.iterdir()) == []
 
@@ -548,7 +550,7 @@ def test_counts_that_were_altered_are_refused_with_path_and_reason(
     assert str(path) in str(error.value)
 
 
-ALTERED = "its digest is another one: it was altered after it was written"
+ALTERED = "its digest does not match: it was altered after it was written"
 
 
 @pytest.mark.parametrize(
@@ -614,7 +616,9 @@ def test_counts_are_checked_against_the_survey_at_hand(tmp_path: Path) -> None:
     question = SURVEY.question("rr")
     posing = Question("unary", question.labels, question.mechanism)
     write_counts(path, SURVEY.fingerprint, posing, question.mechanism.count([]))
-    with pytest.raises(ValueError, match="has another question 'unary' than survey 'files'"):
+    with pytest.raises(
+        ValueError, match="has a question 'unary' that differs from the one in survey 'files'"
+    ):
         read_counts(path, SURVEY)
 
 
@@ -623,7 +627,7 @@ def test_counts_that_could_not_be_read_again_are_not_written(
 ) -> None:
     question = SURVEY.question("unary")
     monkeypatch.setattr("murmurs.files.counts.LONGEST_DOCUMENT", 300)
-    with pytest.raises(ValueError, match=r"take \d+ bytes, and a file of counts is read up to 300"):
+    with pytest.raises(ValueError, match=r"take \d+ bytes, but a file of counts has at most 300"):
         write_counts(tmp_path / "counts", SURVEY, question, question.mechanism.count([]))
     assert list(tmp_path.iterdir()) == []
 
@@ -633,7 +637,7 @@ def test_counts_of_something_else_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"counts of KRR.* are not answers to 'unary', which has"):
         write_counts(tmp_path / "counts", SURVEY, unary, rr.mechanism.count([]))
     other = Question("rr", ("a", "b"), KRR(k=2, epsilon=1.0))
-    with pytest.raises(ValueError, match="survey 'files' has another question 'rr'"):
+    with pytest.raises(ValueError, match="survey 'files' has a different question 'rr'"):
         write_counts(tmp_path / "counts", SURVEY, other, other.mechanism.count([]))
     assert list(tmp_path.iterdir()) == []
 
@@ -657,7 +661,7 @@ def test_counts_of_one_question_add_up_and_of_two_surveys_do_not(tmp_path: Path)
     )
     rr = SURVEY.question("rr")
     write_counts(paths[2], SURVEY, rr, rr.mechanism.count([]))
-    with pytest.raises(ValueError, match=r"answers 'rr' and .* 'unary': add them apart"):
+    with pytest.raises(ValueError, match=r"answers 'rr' and .* 'unary': add them separately"):
         add_counts(paths)
 
 

@@ -688,7 +688,7 @@ def test_probabilities_that_are_none_are_refused() -> None:
 
 
 def test_a_mechanism_without_permanent_response_is_refused() -> None:
-    message = r"OUE\(k=4, epsilon=1\.0\) has no permanent response to keep: take BasicRappor"
+    message = r"OUE\(k=4, epsilon=1\.0\) has no permanent response to keep: use BasicRappor"
     with pytest.raises(TypeError, match=message):
         Device(OUE(k=4, epsilon=1.0), SECRET, "q", memory="value")  # type: ignore[arg-type]
 

@@ -541,7 +541,7 @@ def test_the_rounded_f_is_what_the_permanent_response_has() -> None:
 
 
 def test_an_unknown_client_is_refused() -> None:
-    with pytest.raises(ValueError, match="no client 'go'; there are python, cpp, java, mozilla"):
+    with pytest.raises(ValueError, match="no client 'go'; choose one of python, cpp, java"):
         clients.effective_f(0.5, "go")
 
 

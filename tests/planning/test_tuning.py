@@ -233,14 +233,14 @@ def test_all_apart_is_asked_for_with_very_many_patterns_too() -> None:
 def test_advice_says_what_to_add() -> None:
     few = identifiable(16, 8, 256)
     assert not few.enough
-    assert "at most 121 equations for 256 shares: add 9 cohorts, or take a width of 33" in (
+    assert "at most 121 equations for 256 shares: add 9 cohorts, or use a width of 33" in (
         few.advice
     )
     assert identifiable(16, 17, 256).enough
     assert identifiable(33, 8, 256).enough
     tangled = identifiable(2**16, 1, 1000)
     assert tangled.enough
-    assert "15.1 of 1000 candidates share all their places with another: 2 cohorts" in (
+    assert "15.1 of 1000 candidates share all their buckets with another: 2 cohorts" in (
         tangled.advice
     )
     assert identifiable(8, 1024, 256).advice == "256 candidates can be told apart"
@@ -405,16 +405,16 @@ def test_a_tuning_gives_the_mechanism_and_a_document() -> None:
         ({"epsilon": 0}, "epsilon must be from 1e-06 to 700, not 0"),
         ({"respondents": 0}, "respondents must be from 1 to"),
         ({"candidate_count": 1}, "candidate_count must be from 2 to 10000000, not 1"),
-        ({"kind": "KRR"}, "there is nothing to tune in 'KRR'; there is in ORR, ORappor"),
+        ({"kind": "KRR"}, "cannot tune 'KRR'; choose one of ORR, ORappor"),
         ({"loss": "l3"}, "loss must be one of l1, l2, not 'l3'"),
         ({"most_cohorts": 0}, "most_cohorts must be from 1 to 65536, not 0"),
         ({"within": -1}, "within must be from 0 to 1, not -1"),
-        ({"shares": [0.5, 0.5]}, "shares must be 4 numbers, one a candidate, not of (2,)"),
-        ({"shares": [0.5, 0.6, 0.1, -0.2]}, "shares must not be negative or missing, as -0.2 is"),
+        ({"shares": [0.5, 0.5]}, "shares must be 4 numbers, one per candidate, not of shape (2,)"),
+        ({"shares": [0.5, 0.6, 0.1, -0.2]}, "must not be negative or missing, but one is -0.2"),
         ({"shares": [0.5, 0.6, 0.1, 0.2]}, "add up to at most 1: the rest is held by other str"),
         ({"shares": [0.1] * 4, "kind": "PermutedRR"}, "shares must add up to 1, not to 0.4"),
         ({"widths": [1]}, "width must be from 2 to 65536, not 1"),
-        ({"widths": [9], "kind": "PermutedRR"}, "no width that was given is at least the number"),
+        ({"widths": [9], "kind": "PermutedRR"}, "no given width is at least the number"),
         ({"hashes": [17], "kind": "ORappor"}, "hashes must be from 1 to 16, not 17"),
         ({"hashes": [2]}, "ORR has one hash; hashes are for ORappor"),
     ],
@@ -442,7 +442,7 @@ def test_the_command_prints_the_mechanism_and_a_table() -> None:
     told = CliRunner().invoke(main, [*arguments, "--lines", "3"])
     assert told.exit_code == 0
     best = tune(2.0, 10**6, 64)
-    assert told.output.startswith(f"{best.mechanism}: the error of a share is ")
+    assert told.output.startswith(f"{best.mechanism}: the expected error of a share is ")
     assert "64 candidates can be told apart" in told.output
     assert len(told.output.splitlines()) == 9
     document = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)

@@ -193,7 +193,7 @@ def test_a_long_map_is_read_in_blocks(tmp_path: Path) -> None:
         (
             MAP + "kiwi,5,1,26,26,38,63,62,\n",
             4,
-            "entry 26 is there twice, and cells at the end are",
+            "entry 26 occurs twice, but cells at the end are",
         ),
         (MAP + "kiwi,5,1,38,34,63,62,,\n", 4, "there is no entry in cohort 1 of 16 bits"),
         (

@@ -1,7 +1,7 @@
-"""The command line: the library with dashes, one file a command.
+"""The command line: the library with dashes, one file per command.
 
-Every command prints a table for people and, with ``--json``, a document for programs. Wrong input
-ends with status 2 and one sentence; nothing is written then.
+Every command prints a table for people and, with ``--json``, a document for programs. If the
+input is wrong, a command prints one sentence, exits with status 2 and writes nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _LONGEST_MESSAGE = 1000
 
 
 class Refused(click.ClickException):
-    """What the user gave is wrong; the sentence says how."""
+    """The user's input is wrong; the message says how."""
 
     exit_code = 2
 
 
 class Commands(click.Group):
-    """The commands, loaded when they are used, so that each starts quickly."""
+    """The commands, each loaded only when it is used, so that it starts quickly."""
 
     NAMES: ClassVar = [
         "demo",
@@ -39,18 +39,18 @@ class Commands(click.Group):
     ]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order of the data's path."""
+        """Return the commands in the order in which data pass through them."""
         return self.NAMES
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by the file of its name."""
+        """Return the command from the file of that name."""
         if cmd_name not in self.NAMES:
             return None
         command: click.Command = import_module(f"murmurs.cli.{cmd_name}").command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; an error in what the user gave becomes one sentence."""
+        """Run a command; an error in the user's input becomes one sentence."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:  # the reader has seen enough
@@ -65,13 +65,13 @@ class Commands(click.Group):
         except MemoryError as error:
             raise Refused(_tidy(f"there is not enough memory: {error}")) from error
         except RecursionError as error:
-            raise Refused("what is given is nested too deeply") from error
+            raise Refused("the input is nested too deeply") from error
 
 
 def _sentence(error: Exception) -> str:
-    """Return what an error says; those of the system say it with a number first.
+    """Return the message of an error, without the error number of system errors.
 
-    Some say it in another way where options are typed.
+    Some errors have another message for the command line, which names options.
     """
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
@@ -79,7 +79,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _tidy(message: str, keep: str = "") -> str:
-    """Return a message that does a terminal no harm: no control characters, no endless lines."""
+    """Return a message that is safe to print: no control characters, no endless lines."""
     half = _LONGEST_MESSAGE // 2
     short = len(message) <= _LONGEST_MESSAGE
     return printable(message if short else f"{message[:half]} … {message[-half:]}", keep)

@@ -1,4 +1,4 @@
-"""``murmurs add``: add files of counts up."""
+"""``murmurs add``: add up files of counts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from murmurs.files.counts import add_counts, write_counts
 @people_option
 @as_json
 def command(counts: tuple[Path, ...], output: Path, people: People | None, as_json: bool) -> None:
-    """Add up files of COUNTS to one question, each of other people unless --people says otherwise.
+    """Add up files of COUNTS of one question.
 
-    Several files of a longitudinal mechanism need --people other or --people same: permanent noise
-    of the same people does not average out.
+    Each file counts different people unless --people says otherwise. Several files of a
+    longitudinal mechanism need --people other or --people same: the permanent noise of the same
+    people does not average out.
 
     \b
     Example:
@@ -29,4 +30,9 @@ def command(counts: tuple[Path, ...], output: Path, people: People | None, as_js
     survey, question, total = add_counts(counts, people=people)
     write_counts(output, survey, question, total)
     document = {"question": question.name, "n": total.n}
-    tell(f"{total.n} reports to {question.name!r} added up in", output, document, as_json=as_json)
+    tell(
+        f"{total.n} reports to {question.name!r} added up; written to",
+        output,
+        document,
+        as_json=as_json,
+    )

@@ -1,4 +1,4 @@
-"""``murmurs count``: add files of reports up."""
+"""``murmurs count``: add up files of reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from murmurs.files.reports import count_reports
 @click.option(
     "--salvage",
     is_flag=True,
-    help="Of a file that is cut or damaged, count the reports before that place.",
+    help="If a file is cut off or damaged, count the reports before the damage.",
 )
 @as_json
 def command(
@@ -42,9 +42,11 @@ def command(
     salvage: bool,
     as_json: bool,
 ) -> None:
-    """Add up one or more files of REPORTS (- for standard input) to one question of SURVEY.
+    """Count the REPORTS to one question of SURVEY.
 
-    Several files of a longitudinal mechanism need --people: permanent noise of the same people
+    REPORTS are one or more files of reports (- for standard input).
+
+    Several files of a longitudinal mechanism need --people: the permanent noise of the same people
     does not average out.
 
     \b
@@ -59,12 +61,12 @@ def command(
     if notes and counts.n == 0:
         names = ", ".join(named(path) for path in reports)
         raise ValueError(
-            f"there is nothing to save in {names}: no block of reports is whole; copy or encode "
+            f"nothing can be salvaged from {names}: no block of reports is intact; copy or encode "
             "it again"
         )
     write_counts(output, contract, question, counts)
     for note in notes:
         say(note, err=True)
     document = {"question": question.name, "n": counts.n, **({"notes": notes} if salvage else {})}
-    what = f"{counts.n} reports to {question.name!r} counted in"
+    what = f"{counts.n} reports to {question.name!r} counted; written to"
     tell(what, output, document, as_json=as_json)

@@ -1,4 +1,4 @@
-"""``murmurs demo``: a survey of simulated devices, from answers to a table."""
+"""``murmurs demo``: survey simulated devices, from their answers to a table of shares."""
 
 from __future__ import annotations
 
@@ -21,10 +21,16 @@ TRUE_SHARES = np.array([0.44, 0.21, 0.12, 0.08, 0.06, 0.03, 0.01, 0.05])
 
 
 @click.command("demo", cls=Command)
-@click.option("--people", type=click.IntRange(100, 10**7), default=20_000, show_default=True)
+@click.option(
+    "--people",
+    type=click.IntRange(100, 10**7),
+    default=20_000,
+    show_default=True,
+    help="Number of simulated people.",
+)
 @as_json
 def command(people: int, as_json: bool) -> None:
-    """Ask simulated devices one question: encode, count, estimate.
+    """Ask simulated devices one question and estimate the shares.
 
     \b
     Example:
@@ -48,13 +54,13 @@ def command(people: int, as_json: bool) -> None:
         print_json({"survey": survey.fingerprint, **document})
         return
     say(f"{question.text}  ({survey.name}, fingerprint {survey.short_fingerprint})\n")
-    say(f"{mechanism}: what a device sends could come from any answer, and none makes it")
-    say(f"more than e^{mechanism.epsilon:g} times as likely as another. Five devices:\n")
+    say(f"{mechanism}: any answer can lead to any report, and no answer makes a report")
+    say(f"more than e^{mechanism.epsilon:g} times as likely as another would. Five devices:\n")
     rows = [
         [question.labels[answer], ", ".join(question.labels[x] for x in report)]
         for answer, report in shown
     ]
     say(table(["true answer", "report that leaves the device"], rows, left=2))
-    say(f"\nTogether, {counts.n} reports say:\n")
+    say(f"\nEstimated from all {counts.n} reports:\n")
     say(result.table(truth))
     say(f"\n{result.explanation}")

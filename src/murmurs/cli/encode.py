@@ -1,6 +1,6 @@
-"""``murmurs encode``: turn answers, one label a line, into private reports.
+"""``murmurs encode``: turn answers, one label per line, into private reports.
 
-What is said about a wrong line is its number and the rule, never what stands in it.
+An error about a line names its number and the rule, never its contents.
 """
 
 from __future__ import annotations
@@ -40,17 +40,21 @@ _LINES, _BYTES = 2**16, 2**24
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
 @click.argument("answers", type=piped_file)
-@click.option("--question", "name", help="Which question is answered, if there are several.")
+@click.option(
+    "--question", "name", help="The question that is answered, if the survey has several."
+)
 @click.option("-o", "--output", type=new_file, required=True, help="The file of reports to write.")
 @seed_option
 @as_json
 def command(
     survey: Path, answers: Path, name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
-    """Encode ANSWERS, one label a line (- for standard input), as reports to SURVEY.
+    """Encode ANSWERS as reports to SURVEY.
 
-    To an open question any line that is not empty is an answer. For a longitudinal mechanism the
-    permanent responses are drawn anew: people who report again need murmurs.Device.
+    ANSWERS is a file with one label per line (- for standard input).
+
+    For an open question, any line that is not empty is an answer. For a longitudinal mechanism,
+    each run draws new permanent responses: people who report again need murmurs.Device.
 
     \b
     Example:
@@ -63,8 +67,8 @@ def command(
     mechanism = question.mechanism
     if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
         say(
-            "Note: each answer was given a new permanent response, which is not kept. For people "
-            "who report again make reports with murmurs.Device: see docs/longitudinal.md.",
+            "Note: each answer got a new permanent response, which is not kept. For people who "
+            "report again, use murmurs.Device: see docs/longitudinal.md.",
             err=True,
         )
     size = mechanism.shape.size
@@ -97,7 +101,7 @@ def _encoded(path: Path, question: Question, random: ChanceInBulk) -> Iterator[R
 
 
 def _check(path: Path, line: int, text: str, mechanism: OpenMechanism[object]) -> None:
-    """Refuse a line that is no answer; only after one of many was refused, so each once."""
+    """Refuse a line that is not an answer; called only when a batch was refused."""
     try:
         mechanism.check(text)
     except ValueError as error:
@@ -105,10 +109,10 @@ def _check(path: Path, line: int, text: str, mechanism: OpenMechanism[object]) -
 
 
 def _batches(path: Path, most: int) -> Iterator[tuple[int, list[str]]]:
-    """Return lines by batches, each with the number of its first.
+    """Return lines in batches, each with the number of its first line.
 
-    Where one ends depends on the lines alone, not on how they are delivered: a seed means the same
-    for a pipe as for a file.
+    Where a batch ends depends only on the lines, not on how they are delivered: a seed gives the
+    same result for a pipe as for a file.
     """
     batch: list[str] = []
     size, first = 0, 1

@@ -35,9 +35,11 @@ PICTURES = ("png", "svg", "pdf")
 
 @click.command("estimate", cls=Command)
 @click.argument("counts", type=piped_file)
-@click.option("--survey", type=existing_file, help="Check that the counts are of this survey.")
+@click.option("--survey", type=existing_file, help="Check that the counts belong to this survey.")
 @click.option(
-    "--method", type=click.Choice(sorted(estimators.BY_NAME)), help="The default is chosen for you."
+    "--method",
+    type=click.Choice(sorted(estimators.BY_NAME)),
+    help="The estimator; by default the one that suits the counts.",
 )
 @level_option
 @click.option(
@@ -45,18 +47,22 @@ PICTURES = ("png", "svg", "pdf")
     type=click.Choice(["respondents", "population"]),
     default="respondents",
     show_default=True,
-    help="Whose shares: theirs who answered, or the population's they are a sample of.",
+    help="Whose shares: those of the respondents, or of the population they were sampled from.",
 )
 @click.option(
     "--candidates",
     type=existing_file,
-    help="For an open question: the strings to look for, one a line.",
+    help="For an open question: a file of the strings to look for, one per line.",
 )
 @click.option(
-    "--complete", is_flag=True, help="The candidates are all there is: nobody has another string."
+    "--complete",
+    is_flag=True,
+    help="The list of candidates is complete: nobody holds another string.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--plot", type=new_file, help="Draw the shares into a file (.png, .svg, .pdf).")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for programs.")
+@click.option(
+    "--plot", type=new_file, help="Save a plot of the shares to a file (.png, .svg, .pdf)."
+)
 @as_json
 def command(
     counts: Path,
@@ -70,7 +76,9 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Estimate the shares of the answers from a file of COUNTS (- for standard input).
+    """Estimate the shares of the answers from COUNTS.
+
+    COUNTS is a file of counts (- for standard input).
 
     \b
     Example:
@@ -84,7 +92,7 @@ def command(
     question, counted = read_counts(counts, contract)
     counted = _with_candidates(question, counted, candidates, complete)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
+        warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         estimate = _estimate(counted, method)
         if not question.is_open:
             estimate = estimate.with_labels(question.labels)
@@ -106,7 +114,7 @@ def command(
 def _with_candidates(
     question: Question, counts: Counts, path: Path | None, complete: bool
 ) -> Counts:
-    """Return the counts over the candidates of an open question."""
+    """Return the counts, viewed over the candidates if the question is open."""
     if not question.is_open:
         for given, name in ((path is not None, "--candidates"), (complete, "--complete")):
             if given:
@@ -115,7 +123,7 @@ def _with_candidates(
     if path is None:
         raise ValueError(
             f"question {question.name!r} is open: add --candidates, a file of the strings to look "
-            "for, one a line"
+            "for, one per line"
         )
     candidates, notes = read_candidates(path)
     for note in notes[:5]:
@@ -126,24 +134,24 @@ def _with_candidates(
 
 
 def _found(estimate: Estimate) -> str:
-    """Say how many candidates are surely there."""
+    """Return a sentence that says how many candidates were detected."""
     try:
         present = estimate.detected(0.05).present
     except ImportError as error:
-        return f"Which candidates are surely there is not said: {error}."
+        return f"Candidates were not tested: {error}."
     if estimate.other is not None:
         present = np.delete(present, estimate.other)
     found, all_of = int(present.sum()), len(present)
     if not found:
-        return f"None of the {all_of} candidates was found."
+        return f"None of the {all_of} candidates was detected."
     return (
-        f"Found: {found} of {all_of} candidates; "
+        f"{found} of {all_of} candidates detected; "
         "at most a 5 % chance of any false detection (Bonferroni)."
     )
 
 
 def _estimate(counts: Counts, method: str | None) -> Estimate:
-    """Estimate by the wanted method; those that iterate show on a terminal how far they are."""
+    """Estimate with the given method; iterative ones show their progress on a terminal."""
     if method is None:
         return estimators.estimate(counts)
     if method not in ("em", "likelihood") or not sys.stderr.isatty():
@@ -161,18 +169,17 @@ def _show_progress(evaluations: int, gap: float) -> None:
 
 
 def _kind(path: Path) -> str:
-    """Return the kind of picture that a file's name ends with."""
+    """Return the format of a plot, from the ending of its file name."""
     ending = path.suffix.removeprefix(".").lower()
     if ending not in PICTURES:
         raise ValueError(
-            f"--plot {path}: the name must end with .{', .'.join(PICTURES)}, "
-            "which says the kind of picture"
+            f"--plot {path}: the name must end with .{', .'.join(PICTURES)}, which sets the format"
         )
     return ending
 
 
 def _save_plot(estimate: Estimate, path: Path, level: float, target: Target) -> None:
-    """Draw the estimate into a file, without a screen."""
+    """Save a plot of the estimate; this needs no screen."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

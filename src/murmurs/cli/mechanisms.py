@@ -1,4 +1,4 @@
-"""``murmurs mechanisms``: every mechanism beside the others, for one alphabet and epsilon."""
+"""``murmurs mechanisms``: compare all mechanisms for one number of answers and one epsilon."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ from murmurs.present.text import table
 
 
 @click.command("mechanisms", cls=Command)
-@click.option("--answers", "k", type=int, default=16, show_default=True, help="How many answers.")
-@click.option("--epsilon", type=float, default=1.0, show_default=True)
+@click.option("--answers", "k", type=int, default=16, show_default=True, help="Number of answers.")
+@click.option(
+    "--epsilon",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Epsilon of one report, which bounds its privacy loss.",
+)
 @click.option(
     "--respondents",
     "n",
     type=click.IntRange(1, MOST_PEOPLE),
     default=10_000,
     show_default=True,
+    help="Number of people who answer.",
 )
 @as_json
 def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
-    """Compare the mechanisms for one report: error, privacy, size of a report.
+    """Compare the error, privacy and report size of the mechanisms.
 
-    The error is that of a single share, root mean square over uniform answers, unbiased estimate.
+    Each person sends one report. The error is the root mean square error of an unbiased share when
+    all answers are equally common.
 
     \b
     Example:
@@ -34,7 +42,7 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
     """
     found = []
     for name, kind in BY_NAME.items():
-        if issubclass(kind, Longitudinal):  # they are told more than an epsilon
+        if issubclass(kind, Longitudinal):  # an epsilon alone does not describe them
             continue
         mechanism = kind(k=k, epsilon=epsilon)  # type: ignore[call-arg]
         error = math.sqrt(mechanism.channel.expected_l2(n) / k)

@@ -1,4 +1,4 @@
-"""What commands share: their files, common options, and how they print."""
+"""What the commands share: types of files, common options, and printing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_PEOPLE = 2**62
 
 
 class FilePath(click.Path):
-    """A path; "-" alone is standard input or output, and "./-" a file of that name."""
+    """A path; "-" is standard input or output, and "./-" is a file of that name."""
 
     def coerce_path_result(self, value: Any) -> Path:
         """Return the path, such that only a plain "-" equals STANDARD."""
@@ -38,25 +38,27 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 people_option = click.option(
     "--people",
     type=click.Choice(["other", "same"]),
-    help="Whether each file is of other people, or all are of the same people.",
+    help="Whether the files come from different people (other), or all from the same people.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), help="Reproducible, and not private: for studies only."
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed for a reproducible result, which is not private: for studies only.",
 )
 level_option = click.option(
     "--level",
     type=click.FloatRange(0.5, 1 - 1e-9),
     default=0.95,
     show_default=True,
-    help="Of the intervals, from 0.5 to below 1.",
+    help="Confidence level of the intervals, from 0.5 to below 1.",
 )
 
 
 class Command(click.Command):
-    """A command that never writes over a file that it reads, by whatever name or link."""
+    """A command that never overwrites a file that it reads, whatever its name or link."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Compare the files of the command line, then run the command."""
+        """Check that no output is also an input, then run the command."""
         files: dict[bool, list[Path]] = {True: [], False: []}
         for parameter in self.params:
             if isinstance(parameter.type, click.Path):
@@ -73,17 +75,17 @@ class Command(click.Command):
 
 
 def _same_file(source: Path, output: Path) -> bool:
-    """Whether two paths lead to one file that has contents to lose."""
+    """Return whether two paths lead to the same file, with contents to lose."""
     try:
         there = os.fstat(sys.stdout.fileno()) if output == STANDARD else output.stat()
         read = os.fstat(sys.stdin.fileno()) if source == STANDARD else source.stat()
-    except (OSError, ValueError, AttributeError):  # nothing there yet, or no file behind it
+    except (OSError, ValueError, AttributeError):  # no such file yet, or a stream without a file
         return False
     return stat.S_ISREG(there.st_mode) and os.path.samestat(there, read)
 
 
 def read_survey(path: Path) -> Survey:
-    """Return the survey in a file, published (JSON) or as people write it (TOML)."""
+    """Return the survey in a file: published (JSON) or written by hand (TOML)."""
     data = contents(path)
     try:
         if path.suffix == ".toml":
@@ -95,14 +97,14 @@ def read_survey(path: Path) -> Survey:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print text for people; what controls a terminal, or is not in its alphabet, is replaced."""
+    """Print text for people; control characters, and those a terminal lacks, are replaced."""
     encoding = _encoding(err)
     safe = printable(text, keep="\n").encode(encoding, "replace")
     click.echo(safe.decode(encoding), err=err)
 
 
 def print_json(document: Any, *, err: bool = False) -> None:
-    """Print a document; what controls a terminal is escaped, which means the same in JSON."""
+    """Print a document; control characters are escaped, which means the same in JSON."""
     text = json.dumps(document, ensure_ascii=not _encoding(err).lower().startswith("utf"))
     click.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), err=err)
 
@@ -112,12 +114,12 @@ def _encoding(err: bool) -> str:
 
 
 def print_csv(text: str) -> None:
-    """Print lines for programs as they are; on a terminal what controls it is written out."""
+    """Print lines for programs unchanged; on a terminal, control characters are written out."""
     click.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
 
 
 def tell(what: str, output: Path, document: dict[str, Any], *, as_json: bool = False) -> None:
-    """Say what was written where; on standard error, if standard output has what was written."""
+    """Say what was written where; on standard error if the output is standard output."""
     beside = is_standard_output(output)
     if as_json:
         print_json(document, err=beside)
@@ -126,7 +128,7 @@ def tell(what: str, output: Path, document: dict[str, Any], *, as_json: bool = F
 
 
 def chosen_question(survey: Survey, name: str | None) -> Question:
-    """Return the question of that name, or the only one."""
+    """Return the question of that name, or the only one if no name is given."""
     if name is not None:
         return survey.question(name)
     if len(survey.questions) > 1:

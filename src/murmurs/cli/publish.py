@@ -1,4 +1,4 @@
-"""``murmurs publish``: settle a survey's probabilities and write the public contract."""
+"""``murmurs publish``: fix the probabilities of a survey and write the public contract."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from murmurs.question import Question
 @click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
 @as_json
 def command(survey_toml: Path, output: Path, as_json: bool) -> None:
-    """Settle the probabilities of SURVEY_TOML and write the public contract.
+    """Fix the probabilities of SURVEY_TOML and write the contract.
 
     \b
     Example:

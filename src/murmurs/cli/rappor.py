@@ -45,10 +45,10 @@ _params = click.option(
 
 
 class InOrder(click.Group):
-    """Commands in the order of the data's path, which is that of this file."""
+    """Commands in the order in which data pass through them, as in this file."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands as they were added."""
+        """Return the commands in the order in which they were added."""
         return list(self.commands)
 
 
@@ -65,7 +65,10 @@ def command() -> None:
 @command.command("map", cls=Command)
 @_params
 @click.option(
-    "--candidates", type=existing_file, required=True, help="Strings that may occur, one a line."
+    "--candidates",
+    type=existing_file,
+    required=True,
+    help="A file of strings that may occur, one per line.",
 )
 @click.option(
     "--scheme",
@@ -74,9 +77,11 @@ def command() -> None:
     show_default=True,
     help="How the clients hash strings.",
 )
-@click.option("-o", "--output", type=new_file, help="The map to write; else it is printed.")
+@click.option("-o", "--output", type=new_file, help="The map to write; printed if left out.")
 def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -> None:
-    """Hash candidate strings into a map, which says what bits they set in each cohort.
+    """Hash candidate strings into a map.
+
+    The map lists the bits that each string sets in each cohort.
 
     \b
     Example:
@@ -90,7 +95,7 @@ def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -
         return
     write_map(output or STANDARD, rappor, listed)
     if output is not None:
-        tell(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped in", output, {})
+        tell(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped; written to", output, {})
 
 
 @command.command("sum", cls=Command)
@@ -99,9 +104,10 @@ def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @as_json
 def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: bool) -> None:
-    """Add up one or more files of REPORTS: how many in each cohort, and how often each bit is set.
+    """Count one or more files of REPORTS.
 
-    Only the columns cohort and irr are read; bloom and prr are private and need not be there.
+    The result is the number of reports in each cohort, and how often each bit is set. Only the
+    columns cohort and irr are read; bloom and prr are private and may be left out.
 
     \b
     Example:
@@ -110,15 +116,19 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     rappor = read_params(params)
     counts = rappor.count(part for path in reports for part in read_reports(path, rappor))
     write_counts(output, counts)
-    what = f"{counts.n} reports in {rappor.cohorts} cohorts counted in"
+    what = f"{counts.n} reports in {rappor.cohorts} cohorts counted; written to"
     document = {"n": counts.n, "cohorts": counts.cells[:, 0].tolist()}
     tell(what, output, document, as_json=as_json)
 
 
 @command.command("decode", cls=Command)
 @_params
-@click.option("--counts", type=existing_file, required=True, help="What `sum` writes.")
-@click.option("--map", "mapped", type=existing_file, required=True, help="What `map` writes.")
+@click.option(
+    "--counts", type=existing_file, required=True, help="The file of counts that `sum` writes."
+)
+@click.option(
+    "--map", "mapped", type=existing_file, required=True, help="The map that `map` writes."
+)
 @click.option("-o", "--output", type=new_file, help="The CSV file of detected strings to write.")
 @level_option
 @click.option(
@@ -126,10 +136,12 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     type=click.Choice(["bonferroni", "fdr"]),
     default="bonferroni",
     show_default=True,
-    help="No string is detected falsely, or few of the detected ones are.",
+    help="Bound the chance of any false detection, or the fraction of false detections (fdr).",
 )
 @click.option(
-    "--client", type=click.Choice(CLIENTS), help="Take f as this client rounds it, not as stated."
+    "--client",
+    type=click.Choice(CLIENTS),
+    help="Use f as this client rounds it, not as in --params.",
 )
 @as_json
 def decode(
@@ -142,7 +154,9 @@ def decode(
     client: str | None,
     as_json: bool,
 ) -> None:
-    """Estimate which strings of a map occur, how often, and how much is in none of its lines.
+    """Estimate which strings of a map occur, and how often.
+
+    The share of all other strings is estimated too.
 
     \b
     Example:
@@ -154,7 +168,7 @@ def decode(
     over = read_map(mapped, rappor)
     counted = read_counts(counts, rappor)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", estimators.NoiseDominates)  # it stands among the notes
+        warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         closed = Counts(over, counted.n, counted.cells)
         estimate = estimators.estimate(closed).with_labels(over.labels)
     found = results(estimate, level, control)
@@ -171,7 +185,7 @@ def decode(
         say(_table(estimate, found, level), err=beside)
     say(
         f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, {1 - level:.3g})."
-        f"\n(other), in no line of the map: {percent(other['share'], digits)}, "
+        f"\n(other), strings that are not in the map: {percent(other['share'], digits)}, "
         f"{percent(other['low'], digits)} … {percent(other['high'], digits)}."
         f"\n{estimate.explanation}",
         err=beside,
@@ -181,7 +195,7 @@ def decode(
 @command.command("schemes", cls=Command)
 @as_json
 def show_schemes(as_json: bool) -> None:
-    """List how deployed clients hash strings.
+    """List the hashing schemes of deployed clients.
 
     \b
     Example:
@@ -208,7 +222,7 @@ def _table(estimate: Estimate, found: list[Result], level: float) -> str:
 
 
 def _other(estimate: Estimate, level: float) -> dict[str, float]:
-    """Return the share of strings in no line of the map, with its interval."""
+    """Return the share of strings that are not in the map, with its interval."""
     at = estimate.other
     assert at is not None, "a map leaves room for other strings"
     low, high = estimate.interval(level)[at].tolist()

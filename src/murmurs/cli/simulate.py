@@ -1,4 +1,4 @@
-"""``murmurs simulate``: the counts that a whole population's reports would give."""
+"""``murmurs simulate``: draw the counts that the reports of a whole population would give."""
 
 from __future__ import annotations
 
@@ -31,17 +31,20 @@ from murmurs.question import Question
 @click.command("simulate", cls=Command)
 @click.argument("survey", type=existing_file)
 @click.argument("people", type=piped_file)
-@click.option("--question", "name", help="Which question is answered, if there are several.")
+@click.option(
+    "--question", "name", help="The question that is answered, if the survey has several."
+)
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @seed_option
 @as_json
 def command(
     survey: Path, people: Path, name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
-    """Draw the counts of reports to SURVEY by PEOPLE, a CSV file of label,number.
+    """Simulate the counts of reports to SURVEY by PEOPLE.
 
-    The draw has the law of encoding and counting everybody, at a cost that does not grow with them.
-    To an open question any label is an answer.
+    PEOPLE is a CSV file with label,number per line (- for standard input). The counts are
+    distributed as if everybody had been encoded and counted, at a cost that does not grow with the
+    number of people. For an open question, any label is an answer.
 
     \b
     Example:
@@ -58,12 +61,12 @@ def command(
     else:
         counts = mechanism.simulate(list(histogram.values()), random)
     write_counts(output, contract, question, counts)
-    what = f"counts of {counts.n} people's reports to {question.name!r} drawn in"
+    what = f"{counts.n} reports to {question.name!r} simulated; counts written to"
     tell(what, output, {"question": question.name, "n": counts.n}, as_json=as_json)
 
 
 def _read_histogram(path: Path, question: Question) -> dict[str, int]:
-    """Return the number of people with each label; every label of a closed question has one."""
+    """Return the number of people with each label; those of a closed question may have 0."""
     people = dict.fromkeys(question.labels, 0)
     total = 0
     for line, row in rows(path):
@@ -80,7 +83,7 @@ def _read_histogram(path: Path, question: Question) -> dict[str, int]:
         more = int(digits) if len(digits) < 20 else 2 * MOST_PEOPLE
         total += more
         if total > MOST_PEOPLE:
-            refuse(path, line, "these are more than 2**62 people together")
+            refuse(path, line, "there are more than 2**62 people in total")
         people[label] = people.get(label, 0) + more
     if not total:
         raise ValueError(f"{named(path)}: there is nobody to simulate: every number of people is 0")

@@ -1,4 +1,4 @@
-"""``murmurs tune``: the width and the cohorts for strings, before anybody is asked."""
+"""``murmurs tune``: choose the width and the cohorts for strings before anyone is asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from murmurs.present.text import table
 
 
 @click.command("tune", cls=Command)
-@click.option("--epsilon", type=float, required=True)
+@click.option(
+    "--epsilon",
+    type=float,
+    required=True,
+    help="Epsilon of one report, which bounds its privacy loss.",
+)
 @click.option(
     "--respondents",
     type=click.IntRange(1, MOST_PEOPLE),
@@ -23,12 +28,36 @@ from murmurs.present.text import table
     "--candidate-count",
     type=click.IntRange(min=2),
     required=True,
-    help="Number of strings to tell apart.",
+    help="Number of candidate strings to tell apart.",
 )
-@click.option("--kind", type=click.Choice(list(KINDS)), default="ORR", show_default=True)
-@click.option("--loss", type=click.Choice(LOSSES), default="l1", show_default=True)
-@click.option("--most-cohorts", type=int, default=4096, show_default=True)
-@click.option("--lines", type=click.IntRange(min=1), default=8, show_default=True)
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="ORR",
+    show_default=True,
+    help="The mechanism to tune.",
+)
+@click.option(
+    "--loss",
+    type=click.Choice(LOSSES),
+    default="l1",
+    show_default=True,
+    help="The error to minimise: absolute (l1) or squared (l2), summed over all shares.",
+)
+@click.option(
+    "--most-cohorts",
+    type=int,
+    default=4096,
+    show_default=True,
+    help="The largest number of cohorts to consider.",
+)
+@click.option(
+    "--lines",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="Number of choices to print, the recommended one first.",
+)
 @as_json
 def command(
     epsilon: float,
@@ -40,10 +69,11 @@ def command(
     lines: int,
     as_json: bool,
 ) -> None:
-    """Find the width and the number of cohorts with the smallest expected error.
+    """Find the best width and number of cohorts for strings.
 
-    The error is the summed distance of all shares from those of the people who answered, unbiased
-    estimate, for shares that fall off as 1 / rank.
+    The best ones have the smallest expected error. The error is that of unbiased estimates, summed
+    over all shares, relative to the shares of the respondents. The shares are assumed to fall off
+    as 1 / rank.
 
     \b
     Example:
@@ -64,12 +94,13 @@ def command(
             f"{c.bits:.1f}",
             f"{c.loss:.3g}",
             c.estimator,
-            "one layout" if c.exact else "their mean",
+            "one layout" if c.exact else "all layouts",
         ]
         for c in choices
     ]
-    say(f"{found.mechanism}: the error of a share is {100 * found.error_of_a_share:.3g} %\n")
+    error = 100 * found.error_of_a_share
+    say(f"{found.mechanism}: the expected error of a share is {error:.3g} %\n")
     header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
     say(table(header, rows, left=0))
     advice = identifiable(found.best.width, found.best.cohorts, candidate_count).advice
-    say(f"\n{advice}; {found.looked_at} combinations were looked at")
+    say(f"\n{advice}; {found.looked_at} combinations were compared")

@@ -1,4 +1,4 @@
-"""The estimators, plain functions from counts to an estimate, by name."""
+"""The estimators: plain functions from counts to an estimate, by name."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "base_cut": base_cut,
     "norm_cut": norm_cut,
 }
-"""One listed here joins the battery in tests/estimators/test_every_estimator.py."""
+"""tests/estimators/test_every_estimator.py tests each estimator listed here."""
 
 
 def estimate(counts: Counts) -> Estimate:
-    """Estimate the shares with the default estimator, and say why it is the one.
+    """Estimate the shares with the default estimator, and say why it was chosen.
 
-    The rule: `shrinkage`, which is never far from the best estimator and mostly better than all of
-    them. Two exceptions have hash tables. Answers in cohorts that are too many to be solved for
-    together, or candidates of an open question that are more than a fifth of what could be, get
-    `selection`, which chooses those that stand out. A mean sketch with more entries than answers,
-    whose collisions add more to the error than the noise does, gets `regression` on the simplex,
-    which solves for them.
+    The default is `shrinkage`, which is never far from the best estimator and mostly better than
+    all others. There are two exceptions, both for hashed answers. If answers in cohorts are too
+    many to solve for together, or candidates of an open question more than a fifth of the number
+    that could be, it is `selection`, which picks those that stand out. For a mean sketch with more
+    entries than answers, whose collisions add more to the error than the noise does, it is
+    `regression` on the simplex, which solves for the collisions.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -73,13 +73,11 @@ def estimate(counts: Counts) -> Estimate:
     """
     channel = usable(counts).channel
     if channel.is_crowded:
-        return selection(counts, why="it looks for those of many candidates that are there at all")
+        return selection(counts, why="there are many candidates, and it picks out those that occur")
     fit = fitted(counts)
     if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
         return regression(
             counts,
             why="collisions in the sketch outweigh the noise, and its hash functions are known",
         )
-    return shrink(
-        fit, "it follows the answers where they stand out of the noise, and not the noise"
-    )
+    return shrink(fit, "it keeps what stands out from the noise and smooths the rest")

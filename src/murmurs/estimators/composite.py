@@ -1,4 +1,4 @@
-"""The composite likelihood of support counts: each count's own, multiplied as if independent."""
+"""The composite likelihood: likelihoods of support counts, multiplied as if independent."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def composite(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the shares that maximise the product of the cells' binomial likelihoods.
 
     For unary encodings this is proposition 7 of Kairouz et al. (2016), who call it the maximum
-    likelihood; but the cells depend on each other through the answer, so it is a composite
-    likelihood, in accuracy close to `simplex`. O(k) a step, some fifty steps.
+    likelihood. But the cells depend on each other through the answer, so it is a composite
+    likelihood. Its accuracy is close to that of `simplex`. O(k) per step, some fifty steps.
     """
     found = usable(counts).channel.support(counts.cells)
     if found is None:

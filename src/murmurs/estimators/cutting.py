@@ -1,4 +1,4 @@
-"""The simple mendings of the literature: cut negative shares, scale the rest."""
+"""Simple post-processing from the literature: cut negative shares, scale the rest."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from murmurs.numerics.special import normal_quantile
 
 
 def normalized(counts: Counts, *, why: str = ASKED) -> Estimate:
-    """Return the unbiased shares, negative ones cut at 0, scaled to sum 1 ("InvN", "Norm-Mul").
+    """Return the unbiased shares, cut at 0 and scaled to sum to 1 ("InvN", "Norm-Mul").
 
-    Wins on flat laws, since it cuts least; loses badly on sparse ones, where the positive halves of
-    many noises add up. If nothing is positive all shares are equal.
+    Wins on flat distributions, since it cuts least; loses badly on sparse ones, where the positive
+    noise of many answers adds up. If no share is positive, all shares are equal.
     """
     return Estimate(counts, normalised(invert(counts)), "normalized", why)
 
 
 def clipped(counts: Counts, *, why: str = ASKED) -> Estimate:
-    """Return the unbiased shares with negative ones cut at 0; their sum is above 1 ("Base-Pos").
+    """Return the unbiased shares, cut at 0, so that their sum is above 1 ("Base-Pos").
 
-    It is the decoder of Basic RAPPOR in several papers; here to compare with them.
+    Several papers use it as the decoder of Basic RAPPOR; it is here for comparison with them.
     """
     return Estimate(counts, np.maximum(invert(counts), 0), "clipped", why)
 
 
 def base_cut(counts: Counts, *, error_rate: float = 0.05, why: str = ASKED) -> Estimate:
-    """Return the unbiased shares that stand out of the noise, and 0 for all others ("Base-Cut").
+    """Return the unbiased shares that stand out from the noise, and 0 for all others ("Base-Cut").
 
     A share stands out if noise alone exceeds it with probability error_rate / k (Bonferroni). Wins
-    on very sparse laws; loses on flat ones, and its sum may be far from 1. Wang et al. (2020).
+    on very sparse distributions; loses on flat ones, and the sum may be far from 1. Wang et al.
+    (2020).
     """
     shares = invert(counts)
     k = len(shares)
@@ -46,12 +47,12 @@ def norm_cut(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return the largest unbiased shares while their sum is below 1, and 0 for others ("Norm-Cut").
 
     Large shares stay unbiased; the last one kept is lowered to make the sum 1. If several answers
-    are equally the last, all are lowered alike. Wang et al. (2020).
+    tie for the last, all are lowered equally. Wang et al. (2020).
     """
     positive = np.maximum(invert(counts), 0)
     ordered = np.sort(positive)[::-1]
     last = ordered[min(int(np.searchsorted(np.cumsum(ordered), 1.0)), len(ordered) - 1)]
-    # Answers that are counted alike may differ by rounding.
+    # Answers with equal counts may differ by rounding.
     tied = np.abs(positive - last) <= ROUNDING * last
     shares = np.where((positive > last) & ~tied, positive, 0.0)
     left = max(1 - float(shares.sum()), 0.0)

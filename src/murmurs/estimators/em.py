@@ -16,16 +16,16 @@ from murmurs.estimators.precondition import usable
 from murmurs.numerics.arrays import Floats
 
 Progress = Callable[[int, float], None]
-"""Told after each step: evaluations so far, and the gap."""
+"""Called after each step with the evaluations so far and the gap."""
 
 
 class NoiseDominates(UserWarning):
-    """The most likely shares fit the noise: there is more of it than of anything else."""
+    """A warning: the noise is larger than the shares, and the most likely shares fit the noise."""
 
 
 @dataclass(frozen=True)
 class Ascent:
-    """Where a climb ended."""
+    """The result of maximising a likelihood."""
 
     shares: Floats
     evaluations: int
@@ -34,18 +34,18 @@ class Ascent:
 
 
 Step = Callable[[Floats], tuple[Floats, float]]
-"""From shares to the log-likelihood's derivative for each answer, over n, and to itself."""
+"""From shares to the derivatives of the log-likelihood, over n, and to the log-likelihood."""
 
 
 def climb(
     step: Step, start: Floats, n: int, tolerance: float, most: int, progress: Progress | None
 ) -> Ascent:
-    """Maximise a mixture likelihood over the simplex: EM steps, squared extrapolation, gap.
+    """Maximise a mixture likelihood over the simplex by accelerated EM, with a certificate.
 
-    The EM step multiplies shares by their derivatives d. As the log-likelihood is concave, it is at
-    most n (max d - 1) below its maximum: that is the certificate. Two EM steps give a direction
-    that is followed further (SQUAREM, Varadhan and Roland 2008): up to a longest length that grows
-    while that leads up and shrinks when it does not.
+    An EM step multiplies the shares by their derivatives d. As the log-likelihood is concave, it is
+    at most n (max d - 1) below its maximum: that is the certificate. Two EM steps give a direction
+    that is extrapolated (SQUAREM, Varadhan and Roland 2008), up to a maximal length that grows
+    while the likelihood increases and shrinks when it does not.
     """
     shares = start
     derivative, height = step(shares)
@@ -101,10 +101,10 @@ def em(
 ) -> Estimate:
     """Return the shares with the largest likelihood, by accelerated EM ("IBU" when plain).
 
-    For every channel whose cells are a histogram of the reports; each step costs one application of
-    the channel and one of its adjoint, O(k) for `KRR`, a fast transform for the others, never a
-    k x k matrix. ``tolerance`` is in units of log-likelihood: the result is certified to be within
-    it of the maximum, or says ``converged=False``.
+    It works for every channel whose cells are a histogram of the reports. Each step applies the
+    channel and its adjoint once: O(k) for `KRR`, a fast transform for the others, never a k x k
+    matrix. ``tolerance`` is in units of log-likelihood: the result is certified to be within it of
+    the maximum, or has ``converged=False``.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
@@ -129,7 +129,7 @@ def em(
 
 
 def concluded(counts: Counts, found: Ascent, method: str, why: str) -> Estimate:
-    """Return the estimate of a climb, with notes on what a reader must know."""
+    """Return the estimate at the maximum that was found, with its notes."""
     notes = list(noise_notes(counts, found.shares))
     if not found.converged:
         notes.append(
@@ -154,8 +154,8 @@ def noise_notes(counts: Counts, shares: Floats) -> tuple[str, ...]:
     if noise <= float((shares**2).sum()):
         return ()
     text = (
-        "noise dominates: the most likely shares follow it; estimate() shrinks it away, or ask "
-        "more people"
+        "noise dominates: the most likely shares fit the noise; use estimate(), which smooths it, "
+        "or ask more people"
     )
     warnings.warn(text, NoiseDominates, stacklevel=3)
     return (text,)

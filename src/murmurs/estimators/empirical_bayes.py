@@ -1,28 +1,29 @@
-"""Learn the law of the shares themselves from noisy estimates of them, and what it says of each.
+"""Empirical Bayes: learn the distribution of the shares from noisy estimates of them.
 
-The cells of one stratum are taken as draws from one unknown law G of shares, whose mean is known.
-`learn` estimates G (empirical Bayes) and returns the posterior law of each cell's share.
+The cells of one stratum are treated as draws from one unknown distribution G of shares, whose mean
+is known. `learn` estimates G and returns the posterior distribution of the share of each cell.
 
-1. Grid. G lives on a grid of steps of a quarter of the noise, on the scale where the noise is one,
-   and only near the data: each cell sees a band of it, so the cost is cells times band. Below the
-   first step come points in powers of two, down to an eighth of the mean: noise may be many times
-   the mean, and what most shares are must still be told from nothing.
-2. Likelihood. For counts of support, which are sums of two binomial numbers, the saddlepoint
-   approximation: its equation is quadratic, and it holds down to counts of 0 and 1. For other
-   estimates the normal law. Where the counts have a fixed sum, k of them tell as much as k - 1.
-3. A base law, mixed by marginal likelihood from laws with the known mean: what a uniform population
-   gives (prior weight 0.3 with few answers, up to 0.93 with very many, of which some always stand
-   out by chance), laws with most answers absent (five sevenths of the rest, less with few answers),
-   and for what is left the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet laws and
-   log-normal laws. Steps of log a, from "one answer takes all" to a = 1 or to where the spread
-   drowns in the noise, weigh by the root of what part of spread and noise the spread is: a
-   compromise between laws that would show, where signal is to be expected, and all laws alike,
-   where nothing can be seen.
-4. G by EM, with pseudo-observations from the base law, 300 and one for each cell up to 5000. With
-   few cells G is close to the base law; with very many it tends to the nonparametric maximum
-   likelihood (Kiefer and Wolfowitz 1956).
-5. The posterior of a cell is under G without the cell's own part in it. A lone large cell is then
-   seen under the smooth base law only, and stays at its unbiased estimate.
+1. Grid. G is defined on a grid with steps of a quarter of the noise, on the scale where the noise
+   is one, and only near the data: each cell uses a band of it, so the cost is cells times band.
+   Below the first step are points in powers of two, down to an eighth of the mean: the noise may be
+   many times the mean, and typical shares must still be distinguished from zero.
+2. Likelihood. Counts of support are sums of two binomial numbers. They get the saddlepoint
+   approximation, whose equation is quadratic, and which holds down to counts of 0 and 1. Other
+   estimates get the normal likelihood. If the counts have a fixed sum, k of them say as much as
+   k - 1.
+3. Base distribution: a mixture, weighted by marginal likelihood, of distributions with the known
+   mean. They are what a uniform population gives (prior weight 0.3 for few answers, up to 0.93 for
+   very many, of which some always stand out by chance), distributions with most answers absent
+   (five sevenths of the rest, less for few answers), and for what is left the margins
+   Beta(a, a (1/mean - 1)) of symmetric Dirichlet distributions and log-normal ones. The steps of
+   log a go from "one answer takes all" to a = 1, or to where the spread is lost in the noise. Their
+   weight is the square root of spread / (spread + noise), a compromise: it prefers distributions
+   that would show where there is signal, and treats all alike where nothing can be seen.
+4. G by EM, with pseudo-observations from the base distribution: 300, and one for each cell up to
+   5000. With few cells, G is close to the base distribution; with very many it tends to the
+   nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
+5. The posterior of a cell uses G without the contribution of that cell. A lone large cell then
+   depends only on the smooth base distribution, and stays at its unbiased estimate.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ STEP = 0.25
 """Step of the grid, in standard errors."""
 
 REACH = 5.5
-"""Standard errors on either side of an estimate that its band of the grid covers."""
+"""Standard errors that the band of the grid covers on either side of an estimate."""
 
 HALVINGS = 3
 """Grid points below the mean share: a half, a quarter, ... of it."""
 
 PSEUDO, MOST_PSEUDO = 300.0, 5000
-"""Pseudo-observations from the base law: so many, and one more per cell up to a limit."""
+"""Pseudo-observations from the base distribution: so many, and one per cell up to a limit."""
 
 ROUNDS = 60
 """EM steps."""
 
 SQUARES = 10.0
-"""Weight of the squared error beside the absolute one in the loss of a decision."""
+"""Weight of the squared error relative to the absolute error in the loss of a decision."""
 
 BIN = 0.1
 """Width of the bins that join nearly equal estimates, in standard errors."""
@@ -64,7 +65,7 @@ MOST_VALUES, MOST_BINS = 1500, 20_000
 
 @dataclass(frozen=True)
 class Support:
-    """Counts of support, and the chances of a true and of a false one."""
+    """Counts of support, and the probabilities of true and of false support."""
 
     counts: Integers
     hit: float
@@ -73,10 +74,10 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Cells whose shares come from one law: estimates with variance constant + slope * share.
+    """Cells whose shares have one distribution: estimates with variance constant + slope * share.
 
-    ``mean`` is the mean share, ``n`` the people; ``fixed_sum`` says that the estimates always add
-    up to the same.
+    ``mean`` is the mean share and ``n`` the number of people; ``fixed_sum`` says that the estimates
+    always have the same sum.
     """
 
     estimates: Floats
@@ -94,7 +95,7 @@ class Stratum:
 
     @cached_property
     def steepness(self) -> float:
-        """The mean slope, which the scale is made with: one grid serves all cells."""
+        """The mean slope, which defines the scale: one grid serves all cells."""
         return float(self.slope.mean())
 
     def scaled(self, shares: Floats) -> Floats:
@@ -106,14 +107,14 @@ class Stratum:
         return np.asarray(2 * shares / (np.sqrt(variance) + math.sqrt(self.smallest)))
 
     def unscaled(self, places: Floats) -> Floats:
-        """Return the shares of places on the scale."""
+        """Return the shares at positions on the scale."""
         root = math.sqrt(self.smallest)
         return np.clip(places * root + 0.25 * self.steepness * places**2, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Cells with the same or nearly the same estimate, joined; a row stands for ``times`` cells."""
+    """Cells with nearly equal estimates, joined; a row stands for ``times`` cells."""
 
     times: Floats
     estimates: Floats
@@ -127,7 +128,7 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The law of each cell's share: for each row, weights on the shares of a band of the grid."""
+    """The posterior of each cell's share: for each row, weights on a band of the grid."""
 
     stratum: Stratum
     rows: Bins
@@ -150,15 +151,15 @@ class Posterior:
     def derivatives(self) -> Floats:
         """The derivative of the expected loss |x - share| + SQUARES (x - share)^2 at the shares.
 
-        The first part grows by twice the distribution function and is the quantile's, the second
-        is the mean's; it matters for large shares only.
+        The first part, twice the distribution function minus one, leads to quantiles; the second
+        leads to the mean and matters only for large shares.
         """
         below = np.cumsum(self.weights, axis=1) - 0.5 * self.weights
         away = self.shares - self.means[:, None]
         return np.asarray(2 * below - 1 + 2 * SQUARES * away)
 
     def decisions(self, level: float) -> Floats:
-        """Return where each row's derivative is the level, interpolated between grid points."""
+        """Return where the derivative of each row reaches the level, interpolated on the grid."""
         place = (self.derivatives < level).sum(axis=1)
         every = np.arange(len(place))
         low, high = np.maximum(place - 1, 0), np.minimum(place, self.shares.shape[1] - 1)
@@ -169,7 +170,7 @@ class Posterior:
 
 
 def learn(stratum: Stratum) -> Posterior:
-    """Learn the law of the shares of a stratum; return the posterior of each cell."""
+    """Learn the distribution of the shares of a stratum; return the posterior of each cell."""
     rows = join(stratum)
     grid, left, right, first, band = make_grid(stratum, rows)
     index = first[:, None] + np.arange(band)
@@ -196,7 +197,7 @@ def _normalised(weights: Floats) -> Floats:
 
 
 def join(stratum: Stratum) -> Bins:
-    """Join equal cells; many distinct ones by bins of a tenth of the noise, or thinned out."""
+    """Join equal cells; if many are distinct, use bins of a tenth of the noise, or thin them."""
     places = stratum.scaled(stratum.estimates)
     ratio = np.sqrt(stratum.constant / stratum.smallest)
     k = len(places)
@@ -238,7 +239,7 @@ def join(stratum: Stratum) -> Bins:
 
 
 def make_grid(stratum: Stratum, rows: Bins) -> tuple[Floats, Floats, Floats, Integers, int]:
-    """Return the grid's shares, the limits of its cells, each row's first point, and the band."""
+    """Return the shares of the grid, its cell limits, the first point of each row, and the band."""
     end = float(stratum.scaled(np.array(1.0)))
     step = min(STEP, end / 40)
     reach = REACH * np.sqrt(rows.constant / stratum.smallest)
@@ -258,13 +259,13 @@ def make_grid(stratum: Stratum, rows: Bins) -> tuple[Floats, Floats, Floats, Int
     small = small[small < 0.75 * step]
     points = np.concatenate([[0.0], small, number[1:] * step])
     first, last = first + (first > 0) * len(small), last + (last > 0) * len(small)
-    far = np.diff(points) > 1.5 * step  # nothing is seen in between
+    far = np.diff(points) > 1.5 * step  # there are no data in between
     middles = 0.5 * (points[1:] + points[:-1])
     right = np.append(np.where(far, points[:-1] + 0.5 * step, middles), points[-1] + 0.5 * step)
     left = np.insert(np.where(far, points[1:] - 0.5 * step, middles), 0, 0.0)
     right = np.where(points >= end, 1.0, stratum.unscaled(right))
     grid, left = stratum.unscaled(points), stratum.unscaled(left)
-    if stratum.support is not None:  # from one person on, never finer than one
+    if stratum.support is not None:  # above one person, steps of whole people
         people = grid * stratum.n
         people, at, joined = np.unique(
             np.where(people < 0.75, people, np.round(people)),
@@ -280,7 +281,7 @@ def make_grid(stratum: Stratum, rows: Bins) -> tuple[Floats, Floats, Floats, Int
 
 
 def _likelihood(stratum: Stratum, rows: Bins, shares: Floats) -> Floats:
-    """Return the likelihood of each row at the shares of its band, its largest being one."""
+    """Return the likelihood of each row at the shares of its band, with maximum one."""
     support = stratum.support
     if support is not None and stratum.n * support.miss * (1 - support.miss) < 1e6:
         logs = saddlepoint(rows.counts[:, None], shares, stratum.n, support.hit, support.miss)
@@ -296,9 +297,9 @@ def _likelihood(stratum: Stratum, rows: Bins, shares: Floats) -> Floats:
 
 
 def saddlepoint(counts: Floats, shares: Floats, n: float, hit: float, miss: float) -> Floats:
-    """Return log P(Bin(n share, hit) + Bin(n (1 - share), miss) = count), but for a term in count.
+    """Return log P(Bin(n share, hit) + Bin(n (1 - share), miss) = count), up to a term in count.
 
-    With x the exponential of the saddlepoint, the mean of the tilted law equals the count where
+    With x the exponential of the saddlepoint, the tilted mean equals the count where
     a x^2 + b x - c = 0 with the a, b and c below (Daniels 1954 for the approximation).
     """
     t, share = np.broadcast_arrays(counts, shares)
@@ -328,7 +329,7 @@ def _base_law(
     left: Floats,
     right: Floats,
 ) -> Floats:
-    """Return the mixture of plausible laws of the known mean, each weighted by its evidence."""
+    """Return the mixture of plausible distributions, each weighted by its evidence."""
     noise = float(rows.times @ rows.constant) / len(stratum.estimates)
     prior, masses = plausible_laws(stratum.mean, stratum.n, noise, left, right)
     evidence = np.log(prior)

@@ -15,9 +15,9 @@ from murmurs.numerics.arrays import Floats
 def water_filling(frequencies: Floats, odds: float) -> Floats:
     """Return the shares that make reported frequencies most likely; ``odds`` is (p* - q*) / q*.
 
-    The largest r frequencies keep a share, c f - 1 / odds with one c for all, and the others none;
-    r is the largest number for which the smallest of them stays positive. Proposition 6 of Kairouz
-    et al. (2016), which is MLE* of Pinzón et al. (2026).
+    The largest r frequencies get a share of c f - 1 / odds, with one c for all, and the others get
+    none; r is the largest number for which the smallest share stays positive. Proposition 6 of
+    Kairouz et al. (2016), which is MLE* of Pinzón et al. (2026).
 
     >>> water_filling(np.array([0.5, 0.3, 0.2]), odds=2.0)
     array([0.75, 0.25, 0.  ])
@@ -41,10 +41,10 @@ def likelihood(
 
     `KRR`: closed form in O(k log k) (water filling, MLE*). `Hadamard`, `ProjectiveGeometry` and
     `HadamardSketch`: accelerated EM through their fast transforms, certified to ``tolerance`` units
-    of log-likelihood. For unary encodings, `Subset` and `LocalHashing` counts are not sufficient:
+    of log-likelihood. For unary encodings, `Subset` and `LocalHashing`, counts are not sufficient:
     see `composite` and `report_likelihood`.
 
-    Wins where the signal is strong; where noise dominates it fits the noise, and says so.
+    Wins if the signal is strong; if noise dominates, it fits the noise and adds a note.
     """
     channel = usable(counts).channel
     if not (isinstance(channel, Symmetric) and channel.is_histogram):

@@ -1,4 +1,4 @@
-"""What every estimator asks of what it is given, before it begins."""
+"""The check of its argument that every estimator starts with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from murmurs.estimation import Estimate
 
 
 def usable(counts: object) -> Counts:
-    """Return counts that shares can be estimated from; of anything else, say what to do with it.
+    """Return counts that shares can be estimated from; refuse others with what to do instead.
 
     >>> usable([1, 2, 2])
     Traceback (most recent call last):

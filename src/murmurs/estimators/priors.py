@@ -1,4 +1,4 @@
-"""The prior laws of shares that empirical Bayes starts from."""
+"""The prior distributions of shares that empirical Bayes starts from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from murmurs.numerics.arrays import TINY, Floats
 
 UNIFORM, UNIFORM_OF_MANY = 0.3, 0.93
-"""Prior weight of a uniform population, with few answers and with very many."""
+"""Prior weight of a uniform population: for few answers, and for very many."""
 
 UNIFORM_HALFWAY = 80
 """Number of answers at which that weight is halfway between the two."""
 
 SPARSE = 5 / 7
-"""Part of the remaining weight for laws with most answers absent, with very many answers."""
+"""Part of the remaining weight for distributions with most answers absent, for many answers."""
 
 SPARSE_HALFWAY = 10
-"""Number of answers at which that part is half of it."""
+"""Number of answers at which that part is halved."""
 
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 
@@ -26,17 +26,17 @@ SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 def plausible_laws(
     mean: float, n: float, noise: float, left: Floats, right: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the prior weights of the laws, and the masses each has between the limits."""
+    """Return the prior weights of the distributions, and their masses between the limits."""
     largest = min(max(1.0, mean * mean / noise), 1e8)
     alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
     dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
     lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
     spread = np.concatenate([dirichlet_spread, lognormal_spread])
     smooth = np.sqrt(spread / (noise + spread) + TINY)
-    # A uniform population of n people gives shares like Dirichlet's with a = n times the mean.
+    # A uniform population of n people gives shares like a Dirichlet with a = n times the mean.
     all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
     sparse = sparse_masses(mean, left, right)
-    # The more cells there are, the more of them stand out by chance, however equal the shares.
+    # The more cells there are, the more of them stand out by chance, even if all shares are equal.
     uniform = UNIFORM + (UNIFORM_OF_MANY - UNIFORM) / (1 + UNIFORM_HALFWAY * mean)
     absent = (1 - uniform) * SPARSE / (1 + SPARSE_HALFWAY * mean)
     prior = [
@@ -53,10 +53,10 @@ def plausible_laws(
 
 
 def sparse_masses(mean: float, left: Floats, right: Floats) -> Floats:
-    """Return the masses of laws under which only a part of the answers occurs at all.
+    """Return the masses of distributions in which only a part of the answers occurs at all.
 
-    The part goes from one answer to three in five; the shares of those that occur are spread as
-    Dirichlet's with a = 1, or are much alike (a = 8).
+    The part goes from one answer to three in five; the shares of those that occur are Dirichlet
+    with a = 1, or much alike (a = 8).
     """
     out = []
     for part in np.geomspace(mean, 0.6, 7):
@@ -88,7 +88,7 @@ def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Flo
             out[i] = _between((left - mean) / deviation, (right - mean) / deviation, left)
             continue
         logs = a * y + (b - 1) * log_rest
-        before = a * y[0] - math.log(a)  # what lies below the first point
+        before = a * y[0] - math.log(a)  # the mass below the first point
         top = max(float(logs.max()), before)
         density = np.exp(logs - top)
         steps = 0.5 * (density[1:] + density[:-1]) * widths
@@ -106,7 +106,7 @@ def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Flo
 
 
 def lognormal_masses(mean: float, left: Floats, right: Floats) -> Floats:
-    """Return the masses of log-normal laws of the mean between limits, one row for each sigma."""
+    """Return the masses of log-normals with that mean between limits, one row for each sigma."""
     log_left, log_right = _logarithms(left), _logarithms(right)
     out = [
         _between(
@@ -124,7 +124,7 @@ def _logarithms(shares: Floats) -> Floats:
 
 
 def _between(low: Floats, high: Floats, left: Floats) -> Floats:
-    """Return normal masses; a limit at a share of 0 takes all below it."""
+    """Return normal masses; a limit at a share of 0 includes everything below it."""
     return _normal(high) - np.where(left <= 0, 0, _normal(low))
 
 

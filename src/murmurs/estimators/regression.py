@@ -1,4 +1,4 @@
-"""Least squares through the channel, free or on the simplex."""
+"""Least squares through the channel, unconstrained or on the simplex."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def regression(
     most: int = 20_000,
     why: str = ASKED,
 ) -> Estimate:
-    """Return the shares whose expected cells are nearest to the counted ones, in weighted squares.
+    """Return the shares whose expected cells are nearest to the counts, in weighted squares.
 
-    For channels with more cells than answers it uses what the linear inverse leaves aside: in
-    `Hadamard` the share of each block, in the sketches that the hash functions are known, so that
-    collisions are solved for and not only corrected on average. Cells are weighted by the inverse
-    of their variance under equal shares. On the simplex by an accelerated projected gradient;
-    otherwise by conjugate gradients, where the result is unbiased and may be negative.
-    ``gap`` bounds by how much the sum of weighted squares, times n, exceeds the smallest possible
-    one; that sum is a chi-square statistic, so a millionth of a unit is nothing. Without the
-    constraint it is the relative residual of the normal equations.
+    For channels with more cells than answers, it uses what the linear inverse ignores: in
+    `Hadamard` the share of each block; in the sketches the known hash functions, so that collisions
+    are solved for and not only corrected on average. Cells are weighted by the inverse of their
+    variance under equal shares. On the simplex, it uses an accelerated projected gradient;
+    otherwise conjugate gradients, and the result is unbiased and may be negative.
+    ``gap`` bounds by how much the sum of weighted squares, times n, exceeds its minimum; that sum
+    is a chi-square statistic, so a millionth of a unit is negligible. Without the constraint,
+    ``gap`` is the relative residual of the normal equations.
     """
     channel = usable(counts).channel
     k = channel.k
@@ -82,9 +82,9 @@ def _projected_gradient(
     normal: Operator, goal: Floats, n: int, tolerance: float, most: int
 ) -> tuple[Floats, float, int]:
     k = len(goal)
-    # Answers add to cells and take nothing away: the steepest direction is one of positive numbers.
+    # Answers only add to cells, so all numbers of the steepest direction are positive.
     steepest = 1.05 * largest_eigenvalue(normal, np.ones(k), 30)
-    enough = tolerance + 1e-13 * n * float(np.abs(goal).max())  # or all that floats can tell
+    enough = tolerance + 1e-13 * n * float(np.abs(goal).max())  # or the limit of float precision
     gap = np.inf
 
     def done(new: Floats, _: Floats) -> bool:

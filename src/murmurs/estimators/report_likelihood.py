@@ -16,16 +16,16 @@ from murmurs.numerics.arrays import Floats
 
 
 class Supporting(Protocol):
-    """What the likelihood needs of a mechanism whose reports support sets of answers."""
+    """What the likelihood needs from a mechanism whose reports support sets of answers."""
 
     @property
     def k(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         ...
 
     @property
     def ratio(self) -> Any:
-        """How much more likely a report is from an answer it supports."""
+        """How many times as likely a report is given an answer that it supports."""
         ...
 
     def supports(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
@@ -50,8 +50,8 @@ def report_likelihood(
 
     For unary encodings, `Subset` and `LocalHashing`: report i has likelihood proportional to
     1 + (ratio - 1) (share of the answers it supports). For unary encodings at large epsilon its
-    variance is about half that of the unbiased shares or less. Needs all reports in memory, k / 8
-    bytes each; a step looks up each byte of a report twice.
+    variance is about half that of the unbiased shares or less. It needs all reports in memory,
+    k / 8 bytes each; a step looks up each byte of a report twice.
 
     >>> import murmurs as mm
     >>> rng = np.random.default_rng(1)

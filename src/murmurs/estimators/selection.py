@@ -1,4 +1,4 @@
-"""Which of very many candidates are there: least squares on a few, each other tested beside."""
+"""Find which of very many candidates occur: least squares on a few, a test of each other one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from murmurs.numerics.special import normal_quantile
 ROUNDS = 60
 NEARLY = 0.7
 CROWDED = 32
-"""Candidates for each place, above which those that are not chosen get no share."""
+"""Candidates per bucket above which those that are not chosen get no share."""
 
 FALSE_ENTRIES = 1.0
-"""How many absent candidates enter by chance, on average; tests are made afterwards."""
+"""How many absent candidates enter by chance, on average; they are tested afterwards."""
 
 
 def selection(
@@ -35,16 +35,17 @@ def selection(
     by: Literal["steps", "lasso"] = "steps",
     why: str = ASKED,
 ) -> Estimate:
-    """Return the shares of the candidates of an open question that stand out of the noise.
+    """Return the shares of the candidates of an open question that stand out from the noise.
 
-    For any number of candidates, up to millions. The strong ones are chosen, stepwise or by a Lasso
-    as the RAPPOR paper does, and solved for together by weighted least squares; every other
-    candidate gets its own estimate beside them, and the unlisted mass its interval. Shares are near
-    the posterior medians under the law of the candidates' shares, which is learned from all of them
-    (see `murmurs.estimators.empirical_bayes`); "(other)" is what they leave.
+    It takes any number of candidates, up to millions. The strong ones are chosen, stepwise or by a
+    Lasso as in the RAPPOR paper, and solved for together by weighted least squares. Every other
+    candidate gets its own estimate, as if it was added to the chosen ones, and the unlisted strings
+    get an interval. Shares are near the posterior medians under the distribution of the shares,
+    which is learned from all candidates (see `murmurs.estimators.empirical_bayes`); "(other)" is
+    what they leave.
 
-    Wins where candidates are many for the places, most of them absent. Loses to `shrinkage` where
-    all candidates can be solved for together and most are there.
+    Wins if there are many candidates for the number of buckets, most of them absent. Loses to
+    `shrinkage` if all candidates can be solved for together and most occur.
 
     >>> import murmurs as mm
     >>> rr = mm.ORR(epsilon=4.0, width=32, cohorts=32)
@@ -67,11 +68,11 @@ def selection(
 
 
 def _chosen_among(counts: Counts) -> Tables:
-    """Return the channel of counts in which candidates can be chosen."""
+    """Return the channel of the counts; refuse one without candidates to choose from."""
     fit = fitted(usable(counts))
     if not (isinstance(fit, Places) and fit.channel.solvable):
         raise ValueError(
-            f"candidates are chosen among answers in cohorts, not for {counts.mechanism}: "
+            f"selection is for answers in cohorts, not for {counts.mechanism}: "
             "use shrinkage(counts)"
         )
     channel = fit.channel
@@ -84,9 +85,10 @@ def _chosen_among(counts: Counts) -> Tables:
 
 
 def select(counts: Counts, better: Better | None = None) -> Selected | SharedOut:
-    """Return the fit with the candidates chosen that stand out of the noise.
+    """Return the fit that chooses the candidates that stand out from the noise.
 
-    Of candidates that nothing tells apart one is looked for; what it gets is shared out.
+    If nothing tells some candidates apart, the fit uses one of them and divides its share among
+    them.
     """
     channel = _chosen_among(counts)
     groups = channel.layout.alike()
@@ -101,25 +103,25 @@ def select(counts: Counts, better: Better | None = None) -> Selected | SharedOut
 
 
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
-    """Say what a reader must know of the unlisted mass, and of too many or equal candidates."""
+    """Return notes on the unlisted strings, and on candidates that are too many or alike."""
     k, together = channel.layout.k, channel.equations
     notes = []
     if channel.is_open:
         notes.append(
-            "(other) holds what is in no list, and what is too rare to be told from it; its "
-            "interval begins at 0 for that reason"
+            "(other) includes strings that are not listed and candidates too rare to be told apart "
+            "from them; for that reason its interval begins at 0"
         )
     if k >= together:
         cohorts = -(-3 * k // (channel.width - 1))
-        way = f"a new survey with {cohorts} cohorts" if cohorts <= 2**16 else "one with more places"
+        way = f"{cohorts} cohorts" if cohorts <= 2**16 else "more buckets"
         notes.append(
             f"{k} candidates are more than the {together} that {channel.rows} cohorts of "
-            f"{channel.width} places tell apart together: {way} would tell all"
+            f"{channel.width} buckets can separate: a new survey with {way} would separate them all"
         )
     notes += [
-        f"{labels[group[0]]!r} has the same places in every cohort as "
+        f"{labels[group[0]]!r} has the same buckets in every cohort as "
         + " and ".join(repr(labels[i]) for i in group[1:])
-        + ": nothing tells them apart, and each gets an equal part of what they hold together"
+        + ": nothing tells them apart, so each gets an equal part of their joint share"
         for group in channel.layout.alike()[:5]
         if labels
     ]
@@ -127,11 +129,11 @@ def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _decided(fit: Selected) -> Floats:
-    """Return the decision on each candidate's share, near its posterior median, and on the rest.
+    """Return the share of each candidate, near its posterior median, and of "(other)".
 
-    Candidates that are not chosen hold at most what the chosen ones leave. Where they are far more
-    than places, their estimates say the same few things again and again: then they get nothing,
-    and in a complete list equal parts of it.
+    Candidates that are not chosen hold at most what the chosen ones leave. If there are far more of
+    them than buckets, their estimates repeat the same few numbers: then they get nothing, or equal
+    parts of the rest if the list is complete.
     """
     channel, estimates, people = fit.channel, fit.unbiased, float(fit.counts.people)
     constant, slope = fit.noise(fit.weighed_at)
@@ -158,13 +160,13 @@ def _decided(fit: Selected) -> Floats:
 
 
 def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
-    """Return the fit with the candidates chosen that stand out, all of them different.
+    """Return the fit that chooses the candidates that stand out; no two have the same buckets.
 
-    Stepwise: solve for the chosen candidates and the mass of all others; add those whose places
-    hold significantly more than the solution tells, drop those that no longer do. What is not
-    chosen has its own estimate, as if it were added to the chosen ones: a candidate too many or too
-    few does no harm. The chi-square of what is left inflates the variances. Without steps the
-    candidates are those that a Lasso leaves.
+    Stepwise: solve for the chosen candidates and the mass of all others; add those whose buckets
+    hold significantly more than the solution predicts, and drop those whose buckets no longer do.
+    Each candidate that is not chosen gets its own estimate, as if it was added to the chosen ones:
+    one candidate too many or too few does no harm. The chi-square of the residuals inflates the
+    variances. Without steps, a Lasso chooses the candidates.
     """
     k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
@@ -193,7 +195,7 @@ def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
 
 
 def _told_apart(fit: Selected, chosen: Booleans, following: Booleans, scores: Floats) -> Booleans:
-    """Return the next chosen ones; if they cannot be told apart together, the stronger new ones."""
+    """Return the next choice; if it cannot be solved, only with the stronger new candidates."""
     while True:
         solver = fit.choose(np.flatnonzero(following), fit.weighed_at).equal_solver
         new = following & ~chosen
@@ -204,9 +206,9 @@ def _told_apart(fit: Selected, chosen: Booleans, following: Booleans, scores: Fl
 
 
 def _strongest(among: Booleans, scores: Floats, wanted: int, room: int) -> Booleans:
-    """Return the wanted number of the strongest, where equally strong ones stay together.
+    """Return the wanted number of the strongest candidates, keeping ties together.
 
-    All that are as strong as the last one wanted come in, if there is room, or else none of them.
+    All that tie with the last one wanted are included if there is room, and otherwise none of them.
     """
     if among.sum() <= wanted:
         return among
@@ -218,14 +220,14 @@ def _strongest(among: Booleans, scores: Floats, wanted: int, room: int) -> Boole
 
 
 Better = Callable[[Booleans, Floats, float, int], Booleans]
-"""From the chosen and all scores to the next chosen ones."""
+"""From the chosen candidates and all scores to the next choice."""
 
 
 def _better(chosen: Booleans, scores: Floats, enter: float, most: int) -> Booleans:
-    """Drop what no longer stands out; add the strongest of what does.
+    """Drop candidates that no longer stand out, and add the strongest of those that do.
 
-    While strong candidates are missing, those that share places with them stand out as well: so
-    only those come in that are nearly as strong as the strongest.
+    While strong candidates are missing, those that share buckets with them stand out too, so only
+    those nearly as strong as the strongest are added.
     """
     out = chosen & (scores > enter - 1)
     strongest = float(scores[~chosen].max(initial=0.0))
@@ -235,12 +237,12 @@ def _better(chosen: Booleans, scores: Floats, enter: float, most: int) -> Boolea
 
 
 def _kept(chosen: Booleans, scores: Floats, enter: float, _: int) -> Booleans:
-    """Drop what does not stand out, and add nothing."""
+    """Drop candidates that do not stand out, and add none."""
     return np.asarray(chosen & (scores > enter - 1))
 
 
 def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
-    """Return the shares of the chosen, and of all unlisted ones together if there are any."""
+    """Return the shares of the chosen candidates, and of "(other)" if there is one."""
     k = len(chosen)
     shares = np.zeros(len(estimates))
     shares[:k][chosen] = np.maximum(estimates[:k][chosen], 0)
@@ -254,21 +256,21 @@ def _lasso(fit: Selected, enter: float) -> Floats:
     """Return the coefficients of a Lasso over all candidates."""
     full = fit.channel.solver(fit.weighed_at, fit.channel.layout)
     own = full.own_weights
-    # A coefficient is zero unless its evidence exceeds what chance gives the largest of all.
+    # A coefficient is zero unless its evidence exceeds the largest that noise alone gives.
     return lasso(full, fit.masses - full.filled, enter * np.sqrt(own / fit.n))
 
 
 def lasso(solver: Solver, masses: Floats, penalty: Floats, steps: int = 500) -> Floats:
     """Minimise half the weighted squares of masses - X x, plus penalty * x, over x >= 0.
 
-    The iteration ends when a step moves by less than a millionth.
+    The iteration ends when a step moves by at most a millionth of the largest x.
     """
 
     def normal(x: Floats) -> Floats:
         return solver.against(solver.layout.masses(x) - solver.filled * x.sum())
 
     goal = solver.against(masses)
-    # The steeper a direction is, the more the masses' noise takes part in it.
+    # The steeper a direction is, the more of it is in the noise of the masses.
     steepest = 1.05 * largest_eigenvalue(normal, goal, 20)
 
     def gradient(x: Floats) -> Floats:

@@ -15,37 +15,38 @@ from murmurs.numerics.arrays import TINY, Floats, Integers
 from murmurs.numerics.simplex import normalised, plausible, weighted_projection
 
 MEANS_HALFWAY = 10.0
-"""Number of answers at which posterior means and the common level weigh the same."""
+"""Number of answers at which posterior means and the common level have equal weight."""
 
 LEAST_SQUARES_HALFWAY = 4.0
-"""Number of well seen answers at which what was learned and plain least squares weigh the same."""
+"""Number of answers, with little noise, at which learning and least squares weigh the same."""
 
 STRATUM_RATIO = 3.0
 """Ratio of the noise variances of neighbouring strata."""
 
 
 def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
-    """Return shares shrunk towards what the others look like, as far as the noise demands.
+    """Return shares shrunk towards the distribution of all shares, as far as the noise demands.
 
-    The noise of each cell is known, so the law of the shares themselves can be estimated from all
-    cells, and then each share given its cell (see `murmurs.estimators.empirical_bayes`). Where the
-    signal is strong the result tends to the unbiased shares; where noise dominates it tends to
-    equal ones.
+    The noise of each cell is known, so the distribution of the shares can be estimated from all
+    cells, and then each share given its cell (see `murmurs.estimators.empirical_bayes`). If the
+    signal is strong, the result tends to the unbiased shares; if noise dominates, it tends to equal
+    shares.
 
-    The decision: shares on the simplex that mix two answers with weights 1 - w and w, w = k / (k +
-    10). The posterior means, whose excess over one is taken off in proportion to the posterior
-    variances; and the shares that sum to one and have the smallest expected loss, l1 plus ten times
-    the squared l2 error: nearly posterior quantiles where shares are small, nearly means where they
-    are large, so that it does not bet everything on a single spike. A handful of cells tell little
-    of a law: least squares, the unbiased shares brought to the simplex, takes part with weight
-    1 / (1 + (k / 4)^3), times m / (m + noise), where m = (1 - 1/k) / k is the variance of the
-    shares when one answer has everything. A note says where noise hides all shares.
+    The result mixes two estimates on the simplex with weights 1 - w and w, where w = k / (k + 10).
+    The first is the posterior means, whose excess over a sum of one is subtracted in proportion to
+    the posterior variances. The second is the shares that sum to one and have the smallest expected
+    loss, l1 plus ten times the squared l2 error: nearly posterior quantiles for small shares and
+    nearly means for large ones, so that it does not bet everything on a single spike. A handful of
+    cells say little about a distribution, so least squares, the unbiased shares brought to the
+    simplex, is mixed in with weight 1 / (1 + (k / 4)^3), times m / (m + noise), where
+    m = (1 - 1/k) / k is the variance of the shares when one answer has everything. A note is added
+    if noise hides all shares.
 
-    Wins on most laws: over the benchmark's grid its l1 error is about 0.6 of that of maximum
-    likelihood, over real histograms about 0.9. Loses where one or two answers have nearly
-    everything and noise is strong, and where there are few answers, some of them tiny: see
+    Wins on most distributions: its l1 error is about 0.6 of that of maximum likelihood over the
+    grid of the benchmark, and about 0.9 over real histograms. Loses if one or two answers have
+    nearly everything and noise is strong, and if there are few answers, some of them tiny: see
     docs/results/accuracy.md. Its intervals are those of the counts; ``posterior_deviations`` are
-    the posterior's own.
+    the standard deviations of the posterior.
     """
     return shrink(fitted(usable(counts)), why)
 
@@ -76,21 +77,21 @@ def shrink(fit: Fit, why: str) -> Estimate:
 def hidden_note(shares: Floats, noise: Floats) -> tuple[str, ...]:
     """Return a note if noise of these variances hides all shares.
 
-    That is so if the standard error of a share is more than half an equal share, 1/k, and no share
-    differs from an equal one by more than its standard error.
+    It does if the standard error of a share is more than half of 1/k, and no share differs from 1/k
+    by more than its standard error.
     """
     k, error = len(shares), math.sqrt(float(noise.mean()))
     if error <= 0.5 / k or (np.abs(shares - 1 / k) > np.sqrt(noise)).any():
         return ()
     return (
-        f"noise hides the shares: their standard error is about {_per_cent(error)}, and an equal "
-        f"share is {_per_cent(1 / k)}; that they come out alike means that little is known of "
-        "them, not that they are equal: ask more people, or with a larger epsilon",
+        f"noise hides the shares: their standard error is about {_per_cent(error)}, and equal "
+        f"shares would be {_per_cent(1 / k)}; the estimates are alike because little is known, not "
+        "because the shares are equal: ask more people, or use a larger epsilon",
     )
 
 
 def _per_cent(share: float) -> str:
-    """Return a share as per cent, with two digits or all before the point."""
+    """Return a share in per cent, with two digits, or all digits before the point."""
     return f"{100 * share:.2g} %" if share < 1 else f"{100 * share:.0f} %"
 
 
@@ -124,8 +125,9 @@ def from_estimates(
 ) -> tuple[Floats, Floats]:
     """Return shares and posterior deviations from unbiased estimates with known noise.
 
-    Where the noise differs between cells it may tell something of the share (in Hadamard response
-    it grows with the mass of the block): cells of similar noise make a stratum with its own law.
+    If the noise differs between cells, it may say something about the share (in Hadamard response
+    it grows with the mass of the block): cells of similar noise form a stratum with its own
+    distribution.
     """
     k = len(estimates)
     constant = np.maximum(constant, TINY)
@@ -135,7 +137,7 @@ def from_estimates(
     _, which = np.unique(np.floor(ratio + 0.5).astype(np.int64), return_inverse=True)
     members = [np.flatnonzero(which == i) for i in range(int(which.max()) + 1)]
     totals = np.array([1.0])
-    if len(members) > 1:  # kept off zero by their noise
+    if len(members) > 1:  # their noise keeps them above zero
         totals = np.array(
             [
                 max(
@@ -167,7 +169,7 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
         )
         plain[j], spread[j] = stratum.estimates, noise
         variance[j] = posterior.variances[rows.bin_of]
-        # Within a row the mean moves with the estimate, by posterior over noise variance.
+        # Within a row, the mean moves with the estimate, by posterior variance over noise variance.
         pull = np.clip(variance[j] / noise, 0, 1.5)
         shift = pull * (stratum.estimates - rows.estimates[rows.bin_of])
         for target, values in ((mean, posterior.means), (common, posterior.decisions(level))):
@@ -181,8 +183,8 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
         common = np.full(k, 1 / k)
     weight = k / (k + MEANS_HALFWAY)
     shares = (1 - weight) * weighted_projection(mean, variance) + weight * common
-    # Least squares follow the noise. What shares can be worth is how they vary at most, when one
-    # answer has everything: where the noise is more than that, little is left to least squares.
+    # Least squares fit the noise. The signal is at most the variance of the shares when one answer
+    # has everything: if the noise is larger than that, least squares get little weight.
     most = (1 - 1 / k) / k
     weight = (
         1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3) * most / (most + float(spread.mean()) + TINY)

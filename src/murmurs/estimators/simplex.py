@@ -1,4 +1,4 @@
-"""The unbiased shares, projected on the simplex."""
+"""The unbiased shares, projected onto the simplex."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from murmurs.numerics.simplex import project
 
 
 def simplex(counts: Counts, *, why: str = ASKED) -> Estimate:
-    """Return the Euclidean projection of the unbiased shares on the simplex ("InvP", "Norm-Sub").
+    """Return the Euclidean projection of the unbiased shares to the simplex ("InvP", "Norm-Sub").
 
-    Wins on sparse and strongly skewed laws, where it sets what is only noise to zero; loses on
-    flat ones, where it does so too. O(k log k). Kairouz et al. (2016), Wang et al. (2020).
+    Wins on sparse and strongly skewed distributions, where the shares it sets to zero are only
+    noise; loses on flat ones, where they are not. O(k log k). Kairouz et al. (2016), Wang et al.
+    (2020).
     """
     return Estimate(counts, project(invert(counts)), "simplex", why)

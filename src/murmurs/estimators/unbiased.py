@@ -15,10 +15,10 @@ def invert(counts: Counts) -> Floats:
 
 
 def unbiased(counts: Counts, *, why: str = ASKED) -> Estimate:
-    """Return the channel's linear inverse applied to the counts ("Inv" in the literature).
+    """Return the linear inverse of the channel, applied to the counts ("Inv" in the literature).
 
-    Use it for further arithmetic: sums, differences and averages of it stay unbiased. Single shares
-    may be negative or above one, and the sum need not be one; nothing is mended silently.
+    Use it for further arithmetic: sums, differences and averages stay unbiased. Single shares may
+    be negative or above one, and the sum need not be one; nothing is post-processed.
 
     >>> import numpy as np, murmurs as mm
     >>> oue = mm.OUE(k=3, epsilon=2.0)

@@ -1,4 +1,4 @@
-"""Files of reports, counts and candidates; they show when they are incomplete or were altered."""
+"""Files of reports, counts and candidates; incomplete or altered files are detected."""
 
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import add_counts, read_counts, write_counts

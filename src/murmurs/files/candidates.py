@@ -11,20 +11,20 @@ from murmurs.hashing import strings
 
 
 def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
-    """Return a list of candidates, one a line, and notes on lines that were normalised.
+    """Return the candidates of a file, one per line, and notes on lines that were normalised.
 
-    Lines that are empty, not UTF-8 or there twice are refused, nothing is left out.
+    Lines that are empty, not UTF-8 or repeated are refused; no line is skipped.
     """
     file = Path(path)
     texts = [text for _, text in lines(file)]
     if not texts:
-        raise ValueError(f"{named(file)} has no candidates: it should have one a line")
+        raise ValueError(f"{named(file)} has no candidates: it should have one per line")
     try:
         forms = strings.candidates(texts)
     except ValueError as error:
         raise ValueError(f"{named(file)}: {error}") from None
     notes = [
-        f"line {number}: {shown(text)} is taken in its normal form (NFC)"
+        f"line {number}: {shown(text)} is used in its normal form (NFC)"
         for number, (text, form) in enumerate(zip(texts, forms, strict=True), 1)
         if text != form
     ]

@@ -36,7 +36,7 @@ _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "di
 def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts: Counts) -> None:
     """Write counts with the question they answer, so that the file can be read on its own.
 
-    ``survey`` is the survey that has the question, or its fingerprint.
+    ``survey`` is the survey that contains the question, or its fingerprint.
     """
     if isinstance(survey, Survey):
         check_asked(survey, question)
@@ -58,8 +58,8 @@ def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts
     data = json.dumps(found, ensure_ascii=False).encode() + b"\n"
     if len(data) > LONGEST_DOCUMENT:
         raise ValueError(
-            f"counts of {counts.mechanism} take {len(data)} bytes, and a file of counts is read up "
-            f"to {LONGEST_DOCUMENT}: take fewer cells"
+            f"counts of {counts.mechanism} take {len(data)} bytes, but a file of counts has "
+            f"at most {LONGEST_DOCUMENT}: use fewer cells"
         )
     with writing(Path(path)) as file:
         file.write(data)
@@ -68,7 +68,7 @@ def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts
 def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, Counts]:
     """Return the question of a file of counts, and the counts, checked against its mechanism.
 
-    The digest in the file says that nothing was altered. With the survey at hand its fingerprint
+    The digest in the file shows that nothing was altered. If the survey is given, its fingerprint
     and its question are compared too.
     """
     file = Path(path)
@@ -77,8 +77,8 @@ def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, 
         check_survey(file, "counts", fingerprint, survey)
         if survey.question(question.name) != question:
             raise ValueError(
-                f"{named(file)} has another question {shown(question.name)} than survey "
-                f"{shown(survey.name)}"
+                f"{named(file)} has a question {shown(question.name)} that differs from the one in "
+                f"survey {shown(survey.name)}"
             )
     return question, counts
 
@@ -86,11 +86,11 @@ def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, 
 def add_counts(
     paths: AnyPath | Sequence[AnyPath], *, people: People | None = None
 ) -> tuple[str, Question, Counts]:
-    """Add up files of counts; return their survey's fingerprint too.
+    """Add up files of counts; return the fingerprint of their survey, the question and the counts.
 
-    ``people`` says for a longitudinal mechanism whose counts the files hold; see `pool`. They must
-    be of one question of one survey: what the same mechanism counted for another survey
-    is another thing.
+    For a longitudinal mechanism, ``people`` says whose counts the files hold; see `pool`. All files
+    must belong to one question of one survey: counts of the same mechanism for another survey mean
+    something else.
     """
     start, *rest = as_paths(paths)
     fingerprint, question, counts = _read_counts(start)
@@ -106,7 +106,7 @@ def add_counts(
         if asked != question:
             raise ValueError(
                 f"{named(path)} answers {shown(asked.name)} and {named(start)} "
-                f"{shown(question.name)}: add them apart"
+                f"{shown(question.name)}: add them separately"
             )
         counted.append(more)
     return fingerprint, question, pooled(counted, people)
@@ -122,14 +122,14 @@ def _read_counts(path: Path) -> tuple[str, Question, Counts]:
         cells = _whole_numbers(found["cells"])
         counts = Counts(question.mechanism, found["n"], cells, found["times"])
         if found["digest"] != _digest(found, cells):
-            raise ValueError("its digest is another one: it was altered after it was written")
+            raise ValueError("its digest does not match: it was altered after it was written")
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
     return found["survey"], question, counts
 
 
 def _is_header_of_reports(data: bytes) -> bool:
-    """Whether bytes begin as a file of reports does."""
+    """Return whether bytes begin as a file of reports does."""
     line, end, _ = data[:LONGEST_HEADER].partition(b"\n")
     try:
         header = document(line)
@@ -139,9 +139,9 @@ def _is_header_of_reports(data: bytes) -> bool:
 
 
 def _digest(found: dict[str, Any], cells: Integers) -> str:
-    """Return the SHA-256 of all fields but cells and digest, in canonical form, then of the cells.
+    """Return the SHA-256 of all other fields, in canonical form, followed by the cells.
 
-    Each cell is eight bytes, little-endian, in the order in which they are listed.
+    Each cell is eight bytes, little-endian, in the order of the file.
     """
     rest = {name: value for name, value in found.items() if name not in ("cells", "digest")}
     digest = hashlib.sha256(canonical(rest).encode())
@@ -150,7 +150,7 @@ def _digest(found: dict[str, Any], cells: Integers) -> str:
 
 
 def _whole_numbers(cells: object) -> Integers:
-    """Return nested lists as a table, if there are only whole numbers in it."""
+    """Return nested lists of whole numbers as a table."""
     shape: list[int] = []
     rows: list[Any] = [cells]
     while rows and isinstance(rows[0], list):

@@ -1,4 +1,4 @@
-"""What files of reports and files of counts have in common: kind, format, survey, question."""
+"""What files of reports and of counts have in common: kind, format, survey and question."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from murmurs.question import Question
 from murmurs.survey import Survey
 
 FORMAT = 1
-"""Version of both kinds of file that this release writes and reads."""
+"""The version of both kinds of file that this release writes and reads."""
 
 LONGEST_HEADER = 2**16
 
 AnyPath = str | Path
-"""Where a file is; "-" is standard input or output."""
+"""The path of a file; "-" is standard input or output."""
 
 
 def as_paths(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
-    """Return one path or several as a list with at least one."""
+    """Return one or more paths as a list."""
     found = [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not found:
         raise ValueError("there are no files: give at least one path")
@@ -30,7 +30,7 @@ def as_paths(paths: AnyPath | Sequence[AnyPath]) -> list[Path]:
 
 
 def check_kind(kind: str, found: object, wanted: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a file's document, if it is one of that kind and format."""
+    """Return the fields of a document; refuse one of another kind or format."""
     if not isinstance(found, dict) or found.get("murmurs") != kind:
         raise ValueError(f'it has no field "murmurs" with the value "{kind}"')
     written = found.get("format")
@@ -54,7 +54,7 @@ def check_asked(survey: Survey, question: Question) -> None:
     """Refuse a question that is not in the survey."""
     if survey.question(question.name) != question:
         raise ValueError(
-            f"survey {shown(survey.name)} has another question {shown(question.name)} than this one"
+            f"survey {shown(survey.name)} has a different question {shown(question.name)}"
         )
 
 

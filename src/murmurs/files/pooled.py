@@ -1,4 +1,4 @@
-"""Counts of several files as one, once it is said whose reports they are."""
+"""Combine the counts of several files, given whose reports they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from murmurs.counts import Counts, People, pool
 
 
 class PeopleError(ValueError):
-    """Whose the counts are must be said, or cannot be; ``on_command_line`` says it in options."""
+    """``people`` is missing or does not apply; ``on_command_line`` is the message with options."""
 
     def __init__(self, message: str, on_command_line: str) -> None:
         super().__init__(message)
@@ -16,16 +16,16 @@ class PeopleError(ValueError):
 
 
 def pooled(counted: Sequence[Counts], people: People | None) -> Counts:
-    """Return the counts of several files as one, if it is said whose they are where it matters."""
+    """Combine the counts of several files; ``people`` is required if it matters."""
     mechanism = counted[0].mechanism
     if len(counted) > 1 and people is None and mechanism.is_longitudinal:
-        rule = f"{len(counted)} files of {mechanism} may be of the same people"
-        way = "{} if each is of other people, {} if all are of the same people"
+        rule = f"{len(counted)} files of {mechanism} may come from the same people"
+        way = "{} if each comes from different people, {} if all come from the same people"
         raise PeopleError(
-            f"{rule}: say " + way.format('people="other"', 'people="same"'),
-            f"{rule}: say " + way.format("--people other", "--people same"),
+            f"{rule}: give " + way.format('people="other"', 'people="same"'),
+            f"{rule}: give " + way.format("--people other", "--people same"),
         )
     if people == "same" and not mechanism.is_longitudinal:
-        rule = f"{mechanism} keeps no permanent response, and noise is fresh in every report"
+        rule = f"{mechanism} keeps no permanent response, and the noise is fresh in every report"
         raise PeopleError(f"{rule}: leave people out", f"{rule}: leave --people out")
     return pool(counted, people=people or "other")

@@ -31,20 +31,20 @@ from murmurs.survey import Survey
 from murmurs.wire import Reports, Shape
 
 BLOCK = 2**12
-"""Bytes of reports in a block, at most; a longer report has a block for itself."""
+"""The most bytes of reports in a block; a longer report has its own block."""
 
-_PART = 2**20  # bytes of reports that are handed on at a time
+_PART = 2**20  # bytes of reports that are passed on at a time
 _CHECK = hashlib.sha256().digest_size
 _HEADER = ("murmurs", "format", "survey", "question")
 
 Salvage = Callable[[str], object]
-"""What is told about the rest of a file, of which only the beginning can be read."""
+"""Called with a message when only the beginning of a file can be read."""
 
 
 def write_reports(
     path: AnyPath, survey: Survey, question: Question, parts: Iterable[Reports]
 ) -> int:
-    """Write arrays of reports to a question one after another; return how many reports."""
+    """Write arrays of reports to a question, one after another; return the number of reports."""
     check_asked(survey, question)
     shape = question.mechanism.shape
     most = max(1, BLOCK // shape.size)
@@ -57,7 +57,7 @@ def write_reports(
     line = json.dumps(header).encode() + b"\n"
     if len(line) > LONGEST_HEADER:
         raise ValueError(
-            f"question {shown(question.name)} has too long a name: a header has at most "
+            f"the name of question {shown(question.name)} is too long: a header has at most "
             f"{LONGEST_HEADER} bytes"
         )
     n, check = 0, hashlib.sha256(line).digest()
@@ -72,7 +72,7 @@ def write_reports(
 
 
 def _blocks(parts: Iterable[Reports], shape: Shape[Any], size: int) -> Iterator[bytes]:
-    """Cut reports into blocks of that many bytes, however they come; the last one may be short."""
+    """Cut reports into blocks of that many bytes; only the last one may be shorter."""
     left = b""
     for part in parts:
         data = left + np.ascontiguousarray(shape.check(part)).tobytes()
@@ -84,7 +84,7 @@ def _blocks(parts: Iterable[Reports], shape: Shape[Any], size: int) -> Iterator[
 
 
 def _put(file: IO[bytes], before: bytes, data: bytes) -> bytes:
-    """Write bytes and their checksum, which goes on from the one before; return it."""
+    """Write bytes and their checksum, which covers the previous one; return it."""
     check = hashlib.sha256(before + data).digest()
     file.write(data + check)
     return check
@@ -95,9 +95,9 @@ def read_reports(
 ) -> tuple[Question, Iterator[Reports]]:
     """Return the question that a file of reports answers, and its reports part by part.
 
-    A file that is cut, altered or followed by something else is refused when its reports come to
-    that place. With ``salvage`` they end there instead, and it is told what is wrong. A block is
-    handed on only after its checksum was found right.
+    A file that is cut off, altered or followed by something else is refused when reading reaches
+    that point. With ``salvage`` the reports end there instead, and it is called with the problem.
+    A block is passed on only after its checksum was verified.
     """
     stream = _read_file(Path(path), survey, salvage)
     return next(stream).question, (part.reports for part in stream)
@@ -110,9 +110,9 @@ def count_reports(
     *,
     people: People | None = None,
 ) -> tuple[Question, Counts]:
-    """Return the question that one or more files of reports answer, and all their reports added up.
+    """Return the question that one or more files of reports answer, and the counts of them all.
 
-    ``people`` says for a longitudinal mechanism whose reports the files hold; see `pool`.
+    For a longitudinal mechanism, ``people`` says whose reports the files hold; see `pool`.
     """
     start, *rest = as_paths(paths)
     question, first = read_reports(start, survey, salvage)
@@ -122,7 +122,7 @@ def count_reports(
         if asked != question:
             raise ValueError(
                 f"{named(path)} answers {shown(asked.name)} and {named(start)} "
-                f"{shown(question.name)}: count them apart"
+                f"{shown(question.name)}: count them separately"
             )
         counted.append(question.mechanism.count_checked(more))
     return question, pooled(counted, people)
@@ -134,7 +134,7 @@ class _Part(NamedTuple):
 
 
 def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[_Part]:
-    """Return the question with no reports, then with reports; the file is open in between."""
+    """Return the question without reports, then with each part; the file stays open meanwhile."""
     with opened(path) as file:
         line = file.readline(LONGEST_HEADER + 1)
         question = _asked(path, line, survey)
@@ -151,19 +151,17 @@ def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[
 
 
 def _counted_on(message: str, done: int) -> str:
-    """Return what is said about a report of a part, with its number in the whole file."""
+    """Return a message about a report of a part, with its number in the whole file."""
     return re.sub(r"^report (\d+)", lambda found: f"report {done + int(found[1])}", message)
 
 
 def _asked(path: Path, line: bytes, survey: Survey) -> Question:
-    """Return the question that a header names, if it is one of reports to the survey."""
+    """Return the question that a header names; refuse a header of another survey."""
     if not line.startswith(b"{"):
-        raise ValueError(
-            f"{named(path)} is not a file of reports: it does not begin with their header"
-        )
+        raise ValueError(f"{named(path)} is not a file of reports: it does not begin with a header")
     if not line.endswith(b"\n"):
         rule = (
-            f"its header is longer than {LONGEST_HEADER} bytes, which is the most"
+            f"its header is longer than the maximum of {LONGEST_HEADER} bytes"
             if len(line) > LONGEST_HEADER
             else "its header has no end"
         )
@@ -182,7 +180,7 @@ def _asked(path: Path, line: bytes, survey: Survey) -> Question:
 def _read_blocks(
     path: Path, file: IO[bytes], line: bytes, size: int, salvage: Salvage | None
 ) -> Iterator[bytes]:
-    """Return the reports of block after block, each when its checksum was found right."""
+    """Return the reports block by block, each after its checksum was verified."""
     most, check, n = max(1, BLOCK // size), hashlib.sha256(line).digest(), 0
     problem = ""
     while not problem:
@@ -199,7 +197,7 @@ def _read_blocks(
             n += count
             yield data[:length]
         elif n != int.from_bytes(data[:length], "little"):
-            problem = "has another number of reports than it says"
+            problem = "does not have the number of reports that it states"
         elif file.read(1):
             problem = "does not end where its reports end"
         else:
@@ -211,7 +209,7 @@ def _read_blocks(
 
 
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Join blocks to parts that are worth counting."""
+    """Join blocks into parts that are large enough to count at once."""
     part: list[bytes] = []
     size = 0
     for block in blocks:

@@ -1,3 +1,3 @@
-"""From counts to unbiased shares with their noise, and to intervals and tests."""
+"""Unbiased shares of counts with their noise, and intervals and tests."""
 
-from murmurs.inference import hadamard, least_squares  # noqa: F401  # they register their fits
+from murmurs.inference import hadamard, least_squares  # noqa: F401  # importing registers their fits

@@ -1,4 +1,4 @@
-"""Which answers does anybody hold? Tests of absence, with control of false detections."""
+"""Test which answers anybody holds, with control of false detections."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Control = Literal["bonferroni", "fdr"]
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """Which answers somebody holds, with the p-values of the hypothesis that nobody does.
+    """Which answers somebody holds, with p-values of the hypothesis that nobody does.
 
-    With Bonferroni's control no absent answer is among the present ones with probability 1 -
-    error_rate; with "fdr" (Benjamini and Yekutieli 2001, valid under any dependence) the expected
-    part of absent answers among them is at most the error_rate.
+    With "bonferroni", the probability that any absent answer is marked present is at most
+    error_rate. With "fdr" (Benjamini and Yekutieli 2001, valid under any dependence), the expected
+    fraction of absent answers among those marked present is at most error_rate.
     """
 
     present: NDArray[np.bool_]
@@ -34,19 +34,19 @@ class Detection:
 
 
 def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
-    """Test for each answer that nobody holds it.
+    """Test for each answer the hypothesis that nobody holds it.
 
-    If so, the reports that support it are binomial with the chance of false support, exactly;
-    where the shares are not made of such counts, or people report again, the law of their noise
-    stands in.
+    If nobody does, the number of reports that support it is exactly binomial, with the probability
+    of false support. If the shares do not come from such counts, or people report repeatedly, the
+    test uses the law of their noise instead.
     """
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if fit.n == 0:
         raise ValueError("there are no reports to test")
     if not fit.tells_absence:
         raise ValueError(
-            f"absent answers of {fit.counts.mechanism} cannot be told from those that share places "
-            "with common ones: test selection(counts)"
+            f"absent answers of {fit.counts.mechanism} cannot be told apart from those that share "
+            "buckets with common ones: test selection(counts)"
         )
     if fit.support is not None:
         support, _, miss = fit.support
@@ -55,15 +55,16 @@ def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") 
         constant, _ = fit.noise(plausible(fit.unbiased))
         scores, people = fit.unbiased / np.sqrt(constant), fit.counts.people
         p_values = _tail(scores, people, fit.channel.false_support)
-    for group in fit.confounded:  # each of them may be absent, whatever is counted
+    for group in fit.confounded:  # each of them may be absent, whatever the counts
         p_values[group] = 1.0
     return Detection(_rejected(p_values, error_rate, control), p_values, error_rate, control)
 
 
 def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
-    """Return the probability of larger scores: normal, or with the skewness of counts of support.
+    """Return the probability of a larger score: normal, or skewed as counts of support are.
 
-    A score is then that of a binomial number, of as many people as would support an absent answer.
+    In the second case, a score is that of the binomial number of people who would support an
+    absent answer.
     """
     if chance is None:
         return normal_tail(scores)

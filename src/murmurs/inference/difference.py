@@ -1,4 +1,4 @@
-"""Have shares changed? Differences of two estimates, with intervals and tests."""
+"""Differences between two estimates, with intervals and tests of a change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
 
 
 class Comparable(Protocol):
-    """What a comparison needs of an estimate."""
+    """What a comparison needs from an estimate."""
 
     @property
     def fit(self) -> Fit:
@@ -27,12 +27,12 @@ class Comparable(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The answers' labels, if it has any."""
+        """The labels of the answers, if there are any."""
         ...
 
     @property
     def plausible(self) -> Floats:
-        """Shares on the simplex, to compute the noise with."""
+        """Shares on the simplex, to compute the noise."""
         ...
 
     def standard_errors(self, target: Target) -> Floats:
@@ -42,10 +42,10 @@ class Comparable(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """Shares of one estimate less those of another, on their unbiased shares.
+    """The shares of one estimate minus those of another, computed from the unbiased shares.
 
-    The two must come from different people. For the population both samplings count; for the
-    respondents only the privacy noise does.
+    The two must come from different people. For the population, the noise includes the sampling of
+    both; for the respondents, it is only the privacy noise.
     """
 
     this: Comparable
@@ -63,17 +63,17 @@ class Difference:
 
     @cached_property
     def shares(self) -> Floats:
-        """The unbiased shares of this less those of the other."""
+        """The unbiased shares of this estimate minus those of the other."""
         return self.this.fit.unbiased - self.other.fit.unbiased
 
     @cached_property
     def standard_errors(self) -> Floats:
-        """Standard errors of the differences."""
+        """The standard errors of the differences."""
         squares = [e.standard_errors(self.target) ** 2 for e in (self.this, self.other)]
         return np.sqrt(squares[0] + squares[1])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Return lower and upper limits of each difference, one row an answer."""
+        """Return lower and upper limits of each difference, one row per answer."""
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
         reach = normal_quantile(0.5 + each / 2) * self.standard_errors
@@ -81,16 +81,16 @@ class Difference:
 
     @cached_property
     def p_values(self) -> Floats:
-        """Of each share's not having changed, two-sided."""
+        """The two-sided p-values of the hypotheses that each share has not changed."""
         return 2 * normal_tail(np.abs(self.shares) / self.standard_errors)
 
     @cached_property
     def p_value(self) -> float:
-        """Of no share's having changed.
+        """The p-value of the hypothesis that no share has changed.
 
-        A chi-square test on all differences with their whole covariance, as long as answers and
-        cells are at most some thousands; for larger ones the smallest p-value with Bonferroni's
-        factor.
+        It comes from a chi-square test of all differences with their full covariance, if there are
+        at most some thousands of answers and cells. Otherwise it is the smallest p-value times the
+        number of answers (Bonferroni).
         """
         k = len(self.shares)
         cells = max(math.prod(side.fit.channel.cells) for side in (self.this, self.other))

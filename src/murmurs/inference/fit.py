@@ -1,10 +1,10 @@
 """A fit: the unbiased shares of counts, with their noise.
 
-A channel is a law and knows no data. What data decide (which answers are solved for together, how
-cells are weighted, by how much the noise exceeds its law) is in the fit. Every `Estimate` carries
-one, and its intervals, detection and differences ask it and nothing else.
+A channel is a law and knows no data. The fit holds what depends on the data: which answers are
+solved for together, how cells are weighted, and by how much the noise exceeds its law. Every
+`Estimate` has a fit, and its intervals, detection and differences use nothing else.
 
-`fitted` makes the fit that suits a channel. A law with its own kind of fit registers it there.
+`fitted` makes the fit that suits a channel. A law with its own kind of fit registers it here.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
 Target = Literal["respondents", "population"]
-"""Whose shares: the people who answered, or the population they are a random sample of."""
+"""Whose shares: those of the respondents, or of the population they were sampled from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The channel's own linear inverse applied to counts, with the noise that its law gives."""
+    """The linear inverse of the channel, applied to counts, with the noise that its law gives."""
 
     counts: Counts
 
     @property
     def n(self) -> int:
-        """How many reports there are."""
+        """The number of reports."""
         return self.counts.n
 
     @property
     def channel(self) -> Channel:
-        """The law of the cells, given what the counts say about anything but the answers."""
+        """The law of the cells, given what the counts show apart from the answers."""
         return self.counts.channel
 
     @cached_property
@@ -50,23 +50,23 @@ class Fit:
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return c and s: each unbiased share has variance c + s * (that share).
 
-        For the people who answered; ``shares`` says what the other answers are.
+        This is the noise for the respondents; ``shares`` are the shares of all answers.
         """
         return self.channel.noise(shares, self.n)
 
     def refined(self) -> tuple[Floats, Floats, Floats]:
         """Return shares with c and s of their noise, for estimators that trade bias for variance.
 
-        They are the unbiased ones, unless the cells tell more than the linear inverse uses.
+        They are the unbiased shares, unless the cells hold more than the linear inverse uses.
         """
         return self.unbiased, *self.noise(plausible(self.unbiased))
 
     def reweighted(self, shares: Floats) -> tuple[Floats, Floats, Floats] | None:
-        """Return the same with cells weighted as if these shares were the truth, if that pays."""
+        """Return the same with cells weighted as if these shares were true, if that is better."""
         return None
 
     def covariance(self, shares: Floats, target: Target) -> Floats:
-        """Return the covariance of the unbiased shares if these shares are the truth."""
+        """Return the covariance of the unbiased shares if these shares are true."""
         channel = self.channel
         cells = (
             channel.covariance_sampled(shares, self.n)
@@ -80,21 +80,21 @@ class Fit:
 
     @property
     def support(self) -> tuple[Integers, Fraction, Fraction] | None:
-        """Counts of support with their two chances, where the unbiased shares are made of them."""
+        """Counts of support with their two probabilities, if the unbiased shares come from them."""
         return self.channel.support(self.counts.cells)
 
     @property
     def tells_absence(self) -> bool:
-        """Whether the unbiased share of an answer that nobody holds is zero but for its noise."""
+        """Whether the unbiased share of an answer that nobody holds is zero, apart from noise."""
         return self.channel.tells_absence
 
     @property
     def confounded(self) -> Sequence[Integers]:
-        """Groups of answers of which nothing tells one from another."""
+        """Groups of answers that nothing tells apart."""
         return ()
 
     def widen(self, limits: Floats) -> Floats:
-        """Return limits of the shares, wider where the cells cannot tell an answer from another."""
+        """Return the limits of the shares, widened where the cells cannot tell answers apart."""
         return limits
 
     @property

@@ -1,4 +1,4 @@
-"""The fit of Hadamard response, whose blocks tell more than its linear inverse uses."""
+"""The fit of Hadamard response, whose blocks hold more than its linear inverse uses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats
 
 MOST_ROWS = 512
-"""Rows of a block up to which its least squares are solved with weights."""
+"""The largest number of rows in a block for which weighted least squares are solved."""
 
 ENOUGH_REPORTS = 20
-"""Reports for each cell from which on weights estimated from them pay."""
+"""The fewest reports per cell for which estimated weights are worth using."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockFit(Fit):
-    """The transform of each block; refined by the totals of the blocks, and by weights."""
+    """The transform of each block, refined by the totals of the blocks and by weights."""
 
     @property
     def channel(self) -> HadamardBlocks:
@@ -30,11 +30,11 @@ class BlockFit(Fit):
         return cast(HadamardBlocks, self.counts.channel)
 
     def refined(self) -> tuple[Floats, Floats, Floats]:
-        """Return estimates that also use the blocks' totals, with one noise for each block."""
+        """Return estimates that also use the totals of the blocks, with one noise per block."""
         return self._by_block(*self.corrected())
 
     def reweighted(self, shares: Floats) -> tuple[Floats, Floats, Floats] | None:
-        """Return least squares weighted at the shares, where reports are many and blocks small."""
+        """Return least squares weighted at the shares, if reports are many and blocks small."""
         if self.channel.rows > MOST_ROWS or self.n < ENOUGH_REPORTS * self.counts.cells.size:
             return None
         return self._by_block(*self.weighted(shares))
@@ -42,18 +42,19 @@ class BlockFit(Fit):
     def _by_block(self, estimates: Floats, constant: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the estimates with the mean noise of their block.
 
-        A cell's own is computed from its estimate and is smaller where that is large, be it by
-        chance: large estimates would pass for sure ones.
+        The noise of a single cell would be computed from its estimate, and is smaller where that is
+        large, even if only by chance: large estimates would look more certain than they are.
         """
         block = self.channel.block_of
         mean = np.bincount(block, constant) / np.bincount(block)
         return estimates, mean[block], np.zeros(self.channel.k)
 
     def corrected(self) -> tuple[Floats, Floats]:
-        """Return estimates that also use the blocks' totals, and their variances given the people.
+        """Return estimates that also use the totals of the blocks, and their variances.
 
-        The transform's estimates of a block and the block's own frequency both tell the block's
-        total; generalised least squares shares the discrepancy among the estimates.
+        The variances are for the respondents. The estimates from the transform and the frequency
+        of a block both estimate its total; generalised least squares divides the discrepancy
+        among the estimates.
         """
         channel, cells, n = self.channel, self.counts.cells, self.n
         odds = channel.odds
@@ -94,7 +95,7 @@ class BlockFit(Fit):
     def weighted(self, start: Floats) -> tuple[Floats, Floats]:
         """Return least-squares estimates with cells weighted as if ``start`` were the truth.
 
-        Block by block, O(width rows^2); variances are given the people.
+        Solved block by block, O(width rows^2); the variances are for the respondents.
         """
         channel, cells, n = self.channel, self.counts.cells, self.n
         odds = channel.odds
@@ -112,7 +113,7 @@ class BlockFit(Fit):
             estimates[block, used] = covariance @ (weighted @ (cells[block] / n - 1 / norm))
             variances[block, used] = np.diag(covariance) / n
         found, variance = channel.from_rows(estimates), channel.from_rows(variances)
-        given = variance - np.clip(found, 0, 1) / n  # less what sampling would add
+        given = variance - np.clip(found, 0, 1) / n  # minus what sampling would add
         return found, np.maximum(given, 0.15 * variance)
 
 

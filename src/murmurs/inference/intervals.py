@@ -1,9 +1,9 @@
-"""Limits for a share that cannot be negative, seen through noise whose size is known.
+"""Confidence limits for a share that cannot be negative, from noise of known size.
 
-An unbiased estimate of a share x has a variance v(x) that is linear in x, or with sampling
-quadratic. On the scale mu(x), the integral of 1 / sqrt(v), its noise is one everywhere. There the
-limits are those of Feldman and Cousins (1998) for a normal mean that is at least zero: they cover
-with the same probability at zero as far above it, and are never empty.
+An unbiased estimate of a share x has a variance v(x) that is linear in x, or quadratic with
+sampling. On the scale mu(x), the integral of 1 / sqrt(v), the standard deviation is one everywhere.
+There the limits are those of Feldman and Cousins (1998) for a normal mean that is at least zero:
+they cover with the same probability at zero as far above it, and are never empty.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Where the noise of estimated shares is one; v(x) = constant + slope x - bend x^2."""
+    """The scale on which estimates have noise one; v(x) = constant + slope x - bend x^2."""
 
     constant: Floats
     slope: Floats
     bend: float
 
     def of(self, estimates: Floats) -> Floats:
-        """Return mu of estimates; zero is zero.
+        """Return mu of the estimates; mu(0) = 0.
 
-        Above one the noise stays what it is at one. Below zero there is nobody to sample, so the
-        part of sampling, which is ``bend`` x (1 - x), is left out.
+        Above one, the noise stays as it is at one. Below zero there is nobody to sample, so the
+        sampling part of the variance, ``bend`` x (1 - x), is left out.
         """
         c, s, b = self.constant, self.slope, self.bend
         shares = np.clip(estimates, 0.0, 1.0)
@@ -45,7 +45,7 @@ class Scale:
         return np.asarray(within + above + below)
 
     def back(self, mu: Floats) -> Floats:
-        """Return the shares of a mu; what lies beyond the scale's end is its end."""
+        """Return the shares of a mu; values beyond the end of the scale give its end."""
         c, s, b = self.constant, self.slope, self.bend
         if b > 0:
             reach = np.sqrt(s * s + 4 * c * b)
@@ -58,19 +58,19 @@ class Scale:
 def _integral(shares: Floats, constant: Floats, slope: Floats) -> Floats:
     """Return the integral of 1 / sqrt(constant + slope x) from 0 to the shares.
 
-    It is 2 (sqrt(v) - sqrt(constant)) / slope, written so that it holds for a slope of 0 too.
+    It is 2 (sqrt(v) - sqrt(constant)) / slope, written so that it also holds for a slope of 0.
     """
     variance = np.maximum(constant + slope * shares, 1e-12 * constant)
     return np.asarray(2 * shares / (np.sqrt(variance) + np.sqrt(constant)))
 
 
 def limits(estimates: Floats, scale: Scale, level: float) -> Floats:
-    """Return lower and upper limits of shares, one row a share, within 0 and 1."""
+    """Return lower and upper limits of shares, one row per share, between 0 and 1."""
     seen = scale.of(estimates)
     mean, low_edge, high_edge = _acceptance(level)
     far = mean[-1]
     reach = float(high_edge[-1] - far)
-    # A mean is between the limits when what was seen is between its edges.
+    # A mean is between the limits if the observation is between its edges.
     lower = np.where(seen > high_edge[-1], seen - reach, np.interp(seen, high_edge, mean))
     upper = np.where(seen > low_edge[-1], seen + reach, np.interp(seen, low_edge, mean))
     both = np.stack([scale.back(lower), scale.back(upper)], axis=1)
@@ -79,10 +79,10 @@ def limits(estimates: Floats, scale: Scale, level: float) -> Floats:
 
 @cache
 def _acceptance(level: float) -> tuple[Floats, Floats, Floats]:
-    """Return means, and for each the lowest and highest value that is in favour of it.
+    """Return means, and for each the lowest and highest value that it accepts.
 
-    Values are taken in the order of their likelihood ratio to the best mean that is not negative,
-    until they have the wanted probability (Feldman and Cousins 1998, section IV B).
+    Values are accepted in the order of their likelihood ratio to the best mean that is not
+    negative, until they have the wanted probability (Feldman and Cousins 1998, section IV B).
     """
     z = _NORMAL.inv_cdf(0.5 + level / 2)
     means = np.concatenate([np.geomspace(1e-4, 0.1, 60), np.linspace(0.11, z + 4, 300)])

@@ -1,8 +1,9 @@
-"""Fits of hashed answers in cohorts: shares from the masses on the places of known hash functions.
+"""Fits of hashed answers in cohorts: shares from the masses in the buckets of known hash functions.
 
-All answers are solved for together where that can be (`LeastSquares`); of very many, some are
-solved for together and each other one beside them (`Selected`); otherwise an answer's share is an
-average over its places (`Averages`). All three are linear in the estimated masses.
+All answers are solved for together if possible (`LeastSquares`). If there are too many, some are
+solved for together, and each of the others is estimated one at a time (`Selected`); otherwise the
+share of an answer is an average over its buckets (`Averages`). All three are linear in the
+estimated masses.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
 NOTED = 1.2
-"""Variance inflation from which on a note is added."""
+"""Variance inflation above which a note is added."""
 
 NOTED_OF_FEW = 3.0
-"""The same where inflation is not tested first: few equations may give some by chance."""
+"""The same where inflation is not tested first, as few equations can inflate by chance."""
 
 
 @dataclass(frozen=True, eq=False)
 class Places(Fit):
     """What fits of hashed answers share: estimated masses, and a linear map from them to shares.
 
-    ``law`` is that of some of the answers only, where a part of them is looked at.
+    ``law`` is given if the fit covers only some of the answers: it is the law of these.
     """
 
     law: Tables | None = field(default=None, kw_only=True)
@@ -47,12 +48,12 @@ class Places(Fit):
 
     @cached_property
     def masses(self) -> Floats:
-        """The unbiased estimate of the mass on each place of each cohort."""
+        """The unbiased estimate of the mass in each bucket of each cohort."""
         return self.channel.masses_of(self.counts.cells)
 
     @property
     def inflation(self) -> float:
-        """By how much the noise exceeds the law's."""
+        """The factor by which the variance exceeds that of the law."""
         return 1.0
 
     @abstractmethod
@@ -82,7 +83,7 @@ class Places(Fit):
         return np.asarray(out - sampling)
 
     def chi_square(self, solver: Solver) -> tuple[float, int]:
-        """Return the weighted squares of what a solution leaves, and their degrees of freedom."""
+        """Return the weighted squares of the residuals, and their degrees of freedom."""
         channel = self.channel
         left = self.masses - solver.fitted(solver.solve(self.masses))
         reported = channel.row_parts[:, 0] > 0.5 / self.n
@@ -92,16 +93,16 @@ class Places(Fit):
 
 @dataclass(frozen=True, eq=False)
 class Averages(Places):
-    """The mean over hash functions: an answer takes up what others have on its places."""
+    """The mean over hash functions: other answers in the same buckets add to a share."""
 
     def shares_of(self, masses: Floats) -> Floats:
-        """Return the average of an answer's places, less what others add on average."""
+        """Return the average over the buckets of an answer, minus what others add on average."""
         return self.channel.unhash(self.channel.row_parts * masses)
 
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares(Places):
-    """All answers solved for together, cells weighted by what a first solution gave."""
+    """All answers solved for together, with cells weighted by a first solution."""
 
     @cached_property
     def solver(self) -> Solver:
@@ -121,9 +122,9 @@ class LeastSquares(Places):
 
     @cached_property
     def inflation(self) -> float:
-        """The residuals' mean square, if it is surely above one.
+        """The mean square of the residuals, if it is significantly above one.
 
-        It is one, unless much of what nobody listed falls on few places.
+        It is one, unless many people hold unlisted strings that fall into few buckets.
         """
         if self.channel.other is None:
             return 1.0
@@ -133,19 +134,19 @@ class LeastSquares(Places):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say when a common string is missing from the list."""
+        """A note if a common string seems to be missing from the list."""
         if self.inflation <= NOTED:
             return super().notes
         return (
             *super().notes,
-            "the counts fit the candidates badly, as if a common string were in no list; "
-            f"intervals are {self.inflation**0.5:.2g} times as wide for that",
+            "the counts fit the candidates poorly, as if a common string were missing from the "
+            f"list; intervals are {self.inflation**0.5:.2g} times as wide to allow for it",
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Selected(Places):
-    """Some answers solved for together, each other one beside them.
+    """Some answers solved for together, and each of the others added one at a time.
 
     Cells are weighted at the shares ``weighed_at``.
     """
@@ -154,15 +155,15 @@ class Selected(Places):
     weighed_at: Floats
 
     def choose(self, chosen: Integers, weighed_at: Floats) -> Self:
-        """Return the same with another choice."""
+        """Return the same fit with another choice of answers."""
         return replace(self, chosen=chosen, weighed_at=weighed_at)
 
     @cached_property
     def inflation(self) -> float:
         """The chi-square of the residuals over its degrees of freedom, if above one.
 
-        What is not chosen falls on some places more than on others. Answers that were chosen as the
-        largest of many take more than a degree of freedom each.
+        Answers that are not chosen fall into some buckets more than into others. Answers that were
+        chosen as the largest of many take more than one degree of freedom each.
         """
         square, freedom = self.chi_square(self.solver)
         k, chosen = self.channel.layout.k, len(self.chosen)
@@ -176,7 +177,7 @@ class Selected(Places):
 
     @cached_property
     def equal_solver(self) -> Solver:
-        """The normal equations of the chosen answers with the weights of equal shares."""
+        """The normal equations of the chosen answers, weighted at equal shares."""
         k = self.channel.k
         return self.channel.solver(np.full(k, 1 / k), self.layout)
 
@@ -193,23 +194,23 @@ class Selected(Places):
 
     @cached_property
     def alone(self) -> Floats:
-        """The weight of each answer's own evidence, if it is added to the chosen ones."""
+        """The weight of the evidence on each answer if it is added to the chosen ones."""
         return self._every.own_weights * (1 - self.solver.explained())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say when much mass lies on answers that were not chosen."""
+        """A note if answers that were not chosen hold a large share."""
         if self.inflation <= NOTED_OF_FEW:
             return super().notes
         return (
             *super().notes,
-            "much is held by strings that were not chosen or not listed, and adds to the noise: "
-            f"intervals are {self.inflation**0.5:.2g} times as wide for that, and a test of a "
-            "change finds little; ask with more cohorts or places",
+            "strings that were not chosen or not listed have a large share, which adds noise: "
+            f"intervals are {self.inflation**0.5:.2g} times as wide to allow for it, and tests of "
+            "a change find little; ask with more cohorts or buckets",
         )
 
     def shares_of(self, masses: Floats) -> Floats:
-        """Return the solution, and for each other answer what it gets beside the chosen ones."""
+        """Return the solution, and the share of each other answer if it is added to the chosen."""
         shares = self.solver.solve(masses)
         out = self._every.against(masses - self.solver.fitted(shares)) / self.alone
         out[self.chosen] = shares
@@ -218,13 +219,13 @@ class Selected(Places):
 
     @property
     def scores(self) -> Floats:
-        """How many standard errors each listed answer's share is above zero."""
+        """How many standard errors the share of each listed answer is above zero."""
         weight = self.alone.copy()
         weight[self.chosen] = 1 / np.diag(self.solver.solution)
         return self.unbiased[: len(weight)] * np.sqrt(self.n * weight)
 
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the noise of the solution, and of each answer beside it."""
+        """Return the noise of the solution, and of each of the other answers."""
         channel, solver = self.channel, self.solver
         hit, miss = channel.place_variance(channel.hit), channel.place_variance(channel.miss)
         solved = self.inflation * solver.variances(shares[self.chosen], self.n, hit, miss)
@@ -237,11 +238,11 @@ class Selected(Places):
 
     @property
     def tells_absence(self) -> bool:
-        """The strong answers are solved for, so nothing of them is left on others' places."""
+        """Strong answers are solved for, so they leave nothing in the buckets of others."""
         return True
 
     def widen(self, limits: Floats) -> Floats:
-        """Let the unlisted mass be as small as zero: rare candidates are mixed with it."""
+        """Let the lower limit of "(other)" be zero: rare candidates are mixed with it."""
         if self.channel.other is not None:
             limits[-1, 0] = 0.0
         return limits
@@ -249,9 +250,9 @@ class Selected(Places):
 
 @dataclass(frozen=True, eq=False)
 class SharedOut(Fit):
-    """A fit of one answer of each group that nothing tells apart; each of a group has equal parts.
+    """A fit where each group of answers that nothing tells apart divides its share equally.
 
-    ``first`` is the fit of the ``kept`` answers, which are all but the later ones of each group.
+    ``first`` is the fit of the ``kept`` answers: all except the later ones of each group.
     """
 
     first: Selected
@@ -270,11 +271,11 @@ class SharedOut(Fit):
 
     @cached_property
     def unbiased(self) -> Floats:
-        """The shares of the kept answers, shared out."""
+        """The shares of the kept answers, divided within groups."""
         return self.share_out(self.first.unbiased, 1)
 
     def share_out(self, values: Floats, power: int) -> Floats:
-        """Return values of all answers; of a group each has its value over size ** power."""
+        """Return values of all answers; those of a group are divided by its size ** power."""
         listed = len(self.kept) + sum(len(group) - 1 for group in self.groups)
         out = np.zeros(listed)
         out[self.kept] = values[: len(self.kept)]
@@ -283,7 +284,7 @@ class SharedOut(Fit):
         return np.append(out, values[len(self.kept) :])
 
     def joined(self, shares: Floats) -> Floats:
-        """Return the shares of the kept answers, each with those of its group."""
+        """Return the shares of the kept answers, each summed over its group."""
         out = shares.copy()
         for group in self.groups:
             out[group[0]] = shares[group].sum()
@@ -291,24 +292,24 @@ class SharedOut(Fit):
         return np.append(out[self.kept], shares[listed:])
 
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the noise of the kept answers, shared out."""
+        """Return the noise of the kept answers, divided within groups."""
         constant, slope = self.first.noise(self.joined(shares))
         return self.share_out(constant, 2), self.share_out(slope, 1)
 
     def covariance(self, shares: Floats, target: Target) -> Floats:
-        """Return the covariance of the kept answers, shared out."""
+        """Return the covariance of the kept answers, divided within groups."""
         both = self.first.covariance(self.joined(shares), target)
         once = np.array([self.share_out(line, 1) for line in both])
         return np.array([self.share_out(line, 1) for line in once.T])
 
     @property
     def tells_absence(self) -> bool:
-        """As the first fit does."""
+        """Whether the first fit can tell absent answers."""
         return self.first.tells_absence
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """As the first fit has them."""
+        """The notes of the first fit."""
         return self.first.notes
 
     @property
@@ -317,7 +318,7 @@ class SharedOut(Fit):
         return self.groups
 
     def widen(self, limits: Floats) -> Floats:
-        """Let each of a group have nothing, or all that they have together."""
+        """Let each answer of a group have between nothing and the whole share of the group."""
         limits = self.first.widen(limits)
         for group in self.groups:
             limits[group] = 0.0, min(1.0, float(limits[group, 1].sum()))

@@ -22,16 +22,16 @@ KINDS: dict[str, Any] = {kind.__name__: kind for kind in (ORR, ORappor, Permuted
 MOST_COHORTS = 2**16
 
 MOST_WORK = 4e10
-"""Multiplications that the exact covariance of one line may take; above, the mean is kept."""
+"""The most multiplications for the exact covariance of one choice; above, the mean is kept."""
 
 CRAMPED = (1 - math.sqrt(WELL_POSED)) ** 2
-"""Unknowns for each equation from which on least squares are not counted on.
+"""Unknowns per equation from which on least squares are not relied on.
 
 (1 - sqrt(y))^2 is the smallest eigenvalue of the scaled normal equations of large random layouts.
 """
 
 _FEWEST = 4
-"""Cohorts below which some answers are nearly always tangled, however wide the tables are."""
+"""Cohorts below which some answers can nearly never be separated, however wide the tables."""
 
 _GROUPS = 200
 _NODES = 96
@@ -39,11 +39,11 @@ _NODES = 96
 
 @dataclass(frozen=True)
 class Choice:
-    """Parameters with the loss that is expected of them, against the people who answered.
+    """Parameters with their expected loss, relative to the shares of the respondents.
 
     ``estimator`` says whether shares come from least squares through the known hash functions or
-    from averages over them; ``exact`` whether the loss is that of one drawn layout by its
-    covariance, or the mean over hash functions. ``bits`` are those of a report.
+    from averages over them. ``exact`` says whether the loss is that of one drawn layout, from its
+    covariance, or the mean over hash functions. ``bits`` is the size of a report.
     """
 
     width: int
@@ -56,17 +56,17 @@ class Choice:
 
     @property
     def cells(self) -> int:
-        """How many counts the server keeps."""
+        """The number of counts that the server keeps."""
         return self.width * self.cohorts
 
 
 def is_open_kind(kind: str) -> bool:
-    """Whether mechanisms of this kind take any string."""
+    """Return whether mechanisms of this kind take any string."""
     return issubclass(KINDS[kind], OpenMechanism)
 
 
 def is_exclusive(kind: str) -> bool:
-    """Whether a report counts in one bucket only."""
+    """Return whether a report counts in one bucket only."""
     return issubclass(KINDS[kind], ORR | PermutedRR)
 
 
@@ -82,7 +82,7 @@ def mechanism_of(kind: str, epsilon: float, size: int, choice: Choice) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class LossModel:
-    """What is asked of the parameters: the losses of one kind for one law and population."""
+    """The losses of one kind of mechanism for one distribution and number of respondents."""
 
     kind: str
     epsilon: float
@@ -97,7 +97,7 @@ class LossModel:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return len(self.law)
 
     @cached_property
@@ -107,7 +107,7 @@ class LossModel:
 
     @cached_property
     def groups(self) -> tuple[Floats, Floats]:
-        """Shares and how many have each; the tail of a long list in groups by its rank."""
+        """Shares, and how many candidates have each; the tail of a long list is grouped by rank."""
         ordered = np.sort(self.law)[::-1]
         if self.size <= 2 * _GROUPS:
             return ordered, np.ones(self.size)
@@ -117,7 +117,7 @@ class LossModel:
         return np.add.reduceat(ordered, starts) / times, times
 
     def expected(self, width: int, cohorts: int, hashes: int) -> Choice:
-        """Return the mean over hash functions: the better of least squares and averages."""
+        """Return the mean loss over hash functions: the better of least squares and averages."""
         bits = math.log2(cohorts) + (math.log2(width) if is_exclusive(self.kind) else width)
         choice = Choice(width, cohorts, hashes, bits, math.inf, "averages")
         shares, times = self.groups
@@ -130,9 +130,9 @@ class LossModel:
         return replace(choice, loss=losses[1])
 
     def checked(self, choice: Choice) -> Choice:
-        """Return the choice with the loss from the exact covariance, if that is in reach.
+        """Return the choice with the loss from the exact covariance, if that is feasible.
 
-        Where least squares work for lucky hash functions only, the mean over them is kept.
+        If least squares work only for lucky hash functions, the mean over them is kept.
         """
         if self.is_open and choice.estimator == "averages":
             return choice
@@ -171,7 +171,7 @@ class LossModel:
         return {}
 
     def _hit_and_miss(self, choice: Choice) -> tuple[float, float]:
-        """Return the chances that an own place, and another one, is counted."""
+        """Return the probabilities that a bucket of the answer, and another one, is counted."""
         key = (choice.width, choice.hashes)
         if key not in self._chances:
             table = self._table(replace(choice, cohorts=1))
@@ -180,10 +180,10 @@ class LossModel:
         return self._chances[key]
 
     def _averaged(self, choice: Choice, shares: Floats) -> Floats:
-        """Return the variance of averages over hash functions, collisions among it.
+        """Return the variance of averages over hash functions, including collisions.
 
-        It is that of `murmurs.channels.hashed`; the squares of all shares are those of the law,
-        not of the groups.
+        It is that of `murmurs.channels.hashed`; the sum of squared shares is exact, not that of the
+        groups.
         """
         hit, miss = self._hit_and_miss(choice)
         filled = 1 - (1 - 1 / choice.width) ** choice.hashes
@@ -199,9 +199,9 @@ class LossModel:
     def _solved(self, choice: Choice, shares: Floats, times: Floats) -> Floats:
         """Return the variance of least squares for n people of a population, over hash functions.
 
-        The information on a share alone is the sum over places of gain^2 / (variance of a cell),
+        The information on a single share is the sum over buckets of gain^2 / (variance of a cell),
         times the squared deviation of the answer's presence there from its mean. Other answers
-        take their part of the equations away, which divides it by the inflation.
+        use up part of the equations, which divides the information by the inflation.
         """
         width, rows = choice.width, choice.cohorts
         hit, miss = self._hit_and_miss(choice)
@@ -221,16 +221,16 @@ class LossModel:
         on = (1 - filled) ** 2 * filled * width * own
         off = filled**2 * (1 - filled) * width * other
         information = gain**2 * (on + off)
-        if not self.is_open:  # two answers of a permutation meet less often than by chance
+        if not self.is_open:  # permuted answers meet less often than hashed ones
             apart = 1 - (self.size / width - 1) / (self.size - 1)
             information *= apart / (1 - filled) / (1 - 1 / self.size)
         return np.asarray(inflation / (information * self.n))
 
     def _crowd_of(self, choice: Choice, t: Floats) -> Floats:
-        """Return the log of E[exp(-t m)], m the mass that others add to an answer's place.
+        """Return the log of E[exp(-t m)], where m is the mass that others add to a bucket.
 
-        Others are there by chance, each independently. Permuted, there are as many of them on
-        every place, up to one.
+        Hashed answers are there independently of each other. Permuted, every bucket has the same
+        number of answers, up to one.
         """
         shares, times = self.groups
         if self.is_open:
@@ -244,11 +244,11 @@ class LossModel:
         return np.asarray(np.log(np.maximum(both, 1e-300))[:, None])
 
     def _inflation(self, width: int, rows: int, hashes: int) -> float:
-        """Return by how much other answers raise the variance, each having to be solved for.
+        """Return the factor by which solving for all other answers raises the variance.
 
         Hashed: columns of independent rows, for which Marchenko and Pastur give 1 / (1 - y) with y
-        unknowns for each equation. Permuted: a sum of ``rows`` projections on a part of all
-        dimensions, which are free of each other; with part 1 nothing is lost.
+        unknowns per equation. Permuted: a sum of ``rows`` projections to a part of all dimensions,
+        which are free of each other; with part 1 nothing is lost.
         """
         if rows < _FEWEST and not (width == self.size and not self.is_open):
             return math.inf
@@ -262,9 +262,9 @@ class LossModel:
 
 
 def _mean_inverse(low: float, gain: float, t: Floats, crowd: Floats, extra: Floats) -> Floats:
-    """Return E[1 / (low + gain (extra + m))] for each answer, m the mass of others on its place.
+    """Return E[1 / (low + gain (extra + m))] for each answer, m the mass of others in its bucket.
 
-    1 / x is the integral of exp(-t x) over t, taken in steps of the logarithm of t.
+    1 / x is the integral of exp(-t x) over t, computed in steps of the logarithm of t.
     """
     exponent = crowd - gain * np.outer(t, extra) - t[:, None] * low
     step = math.log(float(t[1] / t[0]))

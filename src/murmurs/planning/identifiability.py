@@ -1,4 +1,4 @@
-"""How many candidates hash functions can tell apart at all, before any noise."""
+"""How many candidates hash functions can tell apart at all, even without noise."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from murmurs.planning.expected_loss import MOST_COHORTS
 
 @dataclass(frozen=True)
 class Identifiability:
-    """What hash functions alone allow to tell apart, before any noise.
+    """What hash functions can tell apart, even without noise.
 
-    ``equations`` is the most that C cohorts of k places give for S shares: the places of each
-    cohort add up to all people, so that it is C (k - 1) + 1 and not C k. ``sharing`` is the
-    expected number of candidates that have another one on their place in every cohort.
+    ``equations`` is the most equations that C cohorts of k buckets give for S shares: the buckets
+    of each cohort add up to all people, so it is C (k - 1) + 1 and not C k. ``sharing`` is the
+    expected number of candidates that share their bucket with another one in every cohort.
     """
 
     width: int
@@ -31,7 +31,7 @@ class Identifiability:
 
     @property
     def distinguishable(self) -> float:
-        """The expected number of candidates with a pattern of places of their own."""
+        """The expected number of candidates with their own pattern of buckets."""
         return self.candidate_count - self.sharing
 
     @property
@@ -41,21 +41,21 @@ class Identifiability:
             more = -(-(self.candidate_count - 1) // (self.width - 1)) - self.cohorts
             wider = -(-(self.candidate_count - 1) // self.cohorts) + 1
             return (
-                f"{self.cohorts} cohorts of {self.width} places give at most {self.equations} "
-                f"equations for {self.candidate_count} shares: add {more} cohorts, or take a width "
-                f"of {wider}; twice as many make the answer precise"
+                f"{self.cohorts} cohorts of {self.width} buckets give at most {self.equations} "
+                f"equations for {self.candidate_count} shares: add {more} cohorts, or use a width "
+                f"of {wider}; twice as many make the estimates precise"
             )
         if self.sharing >= 0.01:
             wanted = cohorts_needed(self.width, self.candidate_count, 0.99, every=True)
             return (
-                f"{self.sharing:.3g} of {self.candidate_count} candidates share all their places "
+                f"{self.sharing:.3g} of {self.candidate_count} candidates share all their buckets "
                 f"with another: {wanted} cohorts tell all of them apart with probability 0.99"
             )
         return f"{self.candidate_count} candidates can be told apart"
 
 
 def identifiable(width: int, cohorts: int, candidate_count: int) -> Identifiability:
-    """Return whether so many candidates can be told apart by hashes into so many places.
+    """Return whether hashing into this many buckets can tell this many candidates apart.
 
     Kairouz, Bonawitz and Ramage (2016), supplement G: eq. 34, and the number of equations, which
     is C (k - 1) + 1 and not C k.
@@ -73,10 +73,10 @@ def identifiable(width: int, cohorts: int, candidate_count: int) -> Identifiabil
 def cohorts_needed(
     width: int, candidate_count: int, probability: float = 0.99, *, every: bool = False
 ) -> int:
-    """Return the fewest cohorts in which a candidate has a pattern of places of its own.
+    """Return the fewest cohorts that give a candidate its own pattern of buckets.
 
-    With at least this probability for a given candidate: k^C >= 1 / (1 - P^(1 / (S - 1))), where
-    the paper prints P^(S - 1). With ``every``, for all candidates at once.
+    It has one with at least this probability: k^C >= 1 / (1 - P^(1 / (S - 1))), where the paper
+    prints P^(S - 1). With ``every``, the probability is for all candidates at once.
 
     >>> cohorts_needed(width=2, candidate_count=256, probability=0.9)
     12
@@ -93,7 +93,7 @@ def cohorts_needed(
 
 
 def _log_alone(patterns: int, size: int, every: bool) -> float:
-    """Return the log of the chance that random patterns of so many are not shared."""
+    """Return the log of the probability that random patterns are not shared."""
     if size == 1:
         return 0.0
     if not every:

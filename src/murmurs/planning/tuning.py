@@ -1,4 +1,4 @@
-"""How many buckets and cohorts does an open question need? The smallest expected loss says."""
+"""Choose the buckets and cohorts of an open question by the smallest expected loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from murmurs.privacy import check_epsilon
 LOSSES = ("l1", "l2")
 
 MOST_CELLS = 2**22
-"""Cells, cohorts by places, of the largest table that is looked at."""
+"""The most cells, cohorts times buckets, of a table that is considered."""
 
 SHORTLIST = 6
 
@@ -51,12 +51,12 @@ class Tuning:
 
     @property
     def error_of_a_share(self) -> float:
-        """The mean absolute error of a share, or with "l2" the root of the mean square."""
+        """The mean absolute error of a share, or for "l2" the root mean square error."""
         each = self.best.loss / self.candidate_count
         return each if self.loss == "l1" else math.sqrt(each)
 
     def to_document(self) -> dict[str, Any]:
-        """Return all of it as plain numbers and text."""
+        """Return the tuning as plain values for JSON."""
         return asdict(self)
 
 
@@ -75,14 +75,14 @@ def tune(
 ) -> Tuning:
     """Return the width and the number of cohorts with the smallest expected loss.
 
-    The loss is that of unbiased shares of the candidates, "l1" or (squared) "l2", against the
-    shares of the people who answered. Estimators that know that shares are not negative do better,
-    by more the larger the noise; which parameters are best does not depend on that.
+    The loss is the "l1" or (squared) "l2" error of unbiased shares of the candidates, relative to
+    the shares of the respondents. Estimators that know that shares are not negative do better, the
+    more so the larger the noise; which parameters are best does not depend on that.
 
-    ``shares`` are what the candidates are expected to have; what is missing to one is held by
-    strings that are not listed (open kinds only). Left out, they fall off as 1 / rank. More
-    cohorts are never worse, but cost time when estimating: of all whose loss is ``within`` this
-    part of the smallest, the one is taken with the fewest counts times bits of a report.
+    ``shares`` are the expected shares of the candidates; if they sum to less than one, strings that
+    are not listed hold the rest (open kinds only). By default they fall off as 1 / rank. More
+    cohorts are never worse, but take time to estimate: of all choices whose loss is ``within`` this
+    fraction of the smallest, the result is the one with the fewest counts times bits of a report.
 
     >>> found = tune(epsilon=2.0, respondents=10**6, candidate_count=100)
     >>> found.mechanism
@@ -106,13 +106,14 @@ def tune(
     ]
     if not grid:
         raise ValueError(
-            f"no width that was given is at least the number of hashes and at most {size} answers"
+            f"no given width is at least the number of hashes and at most {size}, the number of "
+            "answers: give others"
         )
     limit = (1 + within) * min(grid, key=_loss).loss
     kept = _frugal(grid, limit, within)
     near = sorted((c for c in kept if c.loss <= limit), key=_cost)[:SHORTLIST]
     exact = [question.checked(choice) for choice in near]
-    # Hash functions differ by a little; a layout that is much worse than their mean is left aside.
+    # Hash functions differ a little; a layout that is much worse than their mean is left out.
     good = [choice for choice in exact if choice.loss <= 1.02 * limit]
     best = good[0] if good else min(exact, key=_loss)
     rest = [c for c in exact if c is not best] + [c for c in kept if c not in near]
@@ -125,12 +126,12 @@ def _loss(choice: Choice) -> float:
 
 
 def _cost(choice: Choice) -> tuple[float, float]:
-    """Return what a choice costs, at the devices and at the server; of equals the better first."""
+    """Return the cost of a choice, for devices and server; the loss breaks ties."""
     return choice.bits * choice.cells, choice.loss
 
 
 def _frugal(grid: list[Choice], limit: float, within: float) -> list[Choice]:
-    """Return of each width and number of hashes the cheapest that is nearly the best."""
+    """Return, for each width and number of hashes, the cheapest choice that is nearly the best."""
     same: dict[tuple[int, int], list[Choice]] = {}
     for choice in grid:
         same.setdefault((choice.width, choice.hashes), []).append(choice)
@@ -154,10 +155,10 @@ def expected_loss(
     shares: Sequence[float] | Floats | None = None,
     exact: bool = True,
 ) -> Choice:
-    """Return the loss that is expected of given parameters; see `tune`.
+    """Return the expected loss of given parameters; see `tune`.
 
-    With ``exact`` from the covariance of one drawn layout, if that is in reach; otherwise as the
-    mean over hash functions.
+    With ``exact``, it comes from the covariance of one drawn layout, if that is feasible; otherwise
+    it is the mean over hash functions.
 
     >>> for cohorts in (1, 16, 256, 4096):
     ...     print(cohorts, f"{expected_loss(2.0, 10**6, 100, 8, cohorts).loss:.3f}")
@@ -183,12 +184,12 @@ def _question(
     loss: str,
     shares: Sequence[float] | Floats | None,
 ) -> LossModel:
-    """Check what is asked."""
+    """Check the arguments and return the model of the loss."""
     epsilon = check_epsilon(epsilon)
     n = whole(respondents, "respondents", 1, 2**62)
     size = whole(candidate_count, "candidate_count", 2, 10**7)
     if kind not in KINDS:
-        raise ValueError(f"there is nothing to tune in {kind!r}; there is in {', '.join(KINDS)}")
+        raise ValueError(f"cannot tune {kind!r}; choose one of {', '.join(KINDS)}")
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, not {loss!r}")
     return LossModel(kind, epsilon, n, loss, _law(shares, size, kind))
@@ -200,9 +201,13 @@ def _law(shares: Sequence[float] | Floats | None, size: int, kind: str) -> Float
         return np.asarray(law / law.sum())
     law = np.asarray(shares, np.float64)
     if law.shape != (size,):
-        raise ValueError(f"shares must be {size} numbers, one a candidate, not of {law.shape}")
+        raise ValueError(
+            f"shares must be {size} numbers, one per candidate, not of shape {law.shape}"
+        )
     if not (law >= 0).all():
-        raise ValueError(f"shares must not be negative or missing, as {law[~(law >= 0)][0]} is")
+        raise ValueError(
+            f"shares must not be negative or missing, but one is {law[~(law >= 0)][0]}"
+        )
     total = float(law.sum())
     if total > 1 + 1e-9 or (not is_open_kind(kind) and total < 1 - 1e-9):
         most = "at most 1: the rest is held by other strings" if is_open_kind(kind) else "1"
@@ -215,7 +220,7 @@ def _checked(values: Iterable[int], low: int = 2, high: int = 2**16) -> list[int
 
 
 def _widths(epsilon: float, size: int, kind: str) -> list[int]:
-    """Return widths in steps of about a fifth around those that can be best."""
+    """Return widths in steps of about a fifth, and those that are likely to be best."""
     highest = size if not is_open_kind(kind) else min(16 * size, 2**16)
     steps = {round(2 * 1.2**i) for i in range(60)}
     natural = math.exp(min(epsilon, 11.0)) + 1

@@ -1,4 +1,4 @@
-"""A picture of shares with their intervals; matplotlib, loaded when used."""
+"""A plot of shares with their intervals; matplotlib is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BAR, _INK = "#4477aa", "#222222"
 def plot_shares(
     columns: Mapping[str, Any], heading: str, title: str, axes: Axes | None = None, limit: int = 30
 ) -> Axes:
-    """Draw bars, the largest share on top, with intervals and numbers; return the axes."""
+    """Draw bars with intervals and numbers, the largest share on top; return the axes."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -38,7 +38,7 @@ def plot_shares(
         text = percent(float(value) / 100, digits)
         axes.annotate(text, (max(end, 0), place), (6, 0), textcoords="offset points", va="center")
     labels = [printable(columns["answer"][j], keep="\n") for j in order]
-    axes.set_yticks(places, labels, parse_math=False)  # a dollar sign is a dollar sign
+    axes.set_yticks(places, labels, parse_math=False)  # a dollar sign does not start a formula
     axes.invert_yaxis()
     axes.set_xlim(min(0.0, 1.05 * float(share.min())), 1.15 * right)
     axes.set_xlabel(f"share of answers, %, with {heading}")

@@ -14,15 +14,15 @@ from murmurs.numerics.arrays import Floats
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Controls (C0, DEL, C1), ends of lines, changes of the direction of writing, half surrogates."""
+"""Control characters (C0, DEL, C1), line ends, changes of text direction, lone surrogates."""
 
 
 def printable(text: str, keep: str = "") -> str:
     r"""Return a text with control characters written out, except those to keep.
 
-    Labels and file names come from outside. Printed as they are, escape codes could rewrite what
-    stands on a terminal, and characters that change the direction of writing could make it read
-    otherwise. Halves of surrogate pairs could not be printed at all.
+    Labels and file names come from outside. Printed unchanged, escape codes could rewrite what a
+    terminal shows, and changes of text direction could make it read differently. Lone surrogates
+    could not be printed at all.
 
     >>> print(printable("tea\x1b[2J\u202eaet"))
     tea\x1b[2J\u202eaet
@@ -35,7 +35,7 @@ def _written_out(character: str, keep: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return rows under a header; the first ``left`` columns and bars are set left, others right.
+    """Return rows under a header; the first ``left`` columns and bars are left-aligned.
 
     >>> print(table(["answer", "share"], [["tea", "40 %"], ["nothing", "5 %"]]))
     answer   share
@@ -57,7 +57,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
 
 
 def bar(value: float, full: float, size: int) -> str:
-    """Return a bar of ``size`` characters for a value of ``full``, in steps of an eighth.
+    """Return a bar for a value, in steps of an eighth; ``full`` has ``size`` characters.
 
     >>> bar(0.3, 1.0, 10)
     '███'
@@ -82,7 +82,7 @@ def shares_table(
     truth: Floats | None = None,
     limit: int = 40,
 ) -> str:
-    """Return shares with bars and intervals, the largest first; the truth beside, if known.
+    """Return shares with bars and intervals, the largest first, and the truth if it is known.
 
     ``columns`` are answer, share, low, high and standard_error; ``heading`` names the interval.
     """
@@ -111,7 +111,7 @@ def shares_table(
 
 
 def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: int = 40) -> str:
-    """Return the same as an HTML table, its bars with the interval drawn over them."""
+    """Return the same as an HTML table, with the intervals drawn over the bars."""
     shares, low, high = columns["share"], columns["low"], columns["high"]
     digits = shown_digits(columns["standard_error"])
     full = max(float(high.max()), 1e-12)
@@ -144,7 +144,7 @@ def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: i
 
 
 def shown_digits(standard_errors: Floats) -> int:
-    """Return how many decimals of a percentage are worth showing: to the size of the errors.
+    """Return how many decimals of a percentage are worth showing, given the standard errors.
 
     >>> import numpy as np
     >>> shown_digits(np.array([0.02])), shown_digits(np.array([0.00003]))
@@ -155,7 +155,7 @@ def shown_digits(standard_errors: Floats) -> int:
 
 
 def width(text: str) -> int:
-    """Return how many places a text takes in the terminal; wide characters take two."""
+    """Return how many columns a text takes in a terminal; wide characters take two."""
     return sum(
         0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
         for c in text

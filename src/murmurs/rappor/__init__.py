@@ -1,7 +1,7 @@
-"""What google/rappor reads and writes: parameters, maps, reports, counts and results.
+"""The files that google/rappor reads and writes: parameters, maps, reports, counts and results.
 
-All of it is CSV and is read line by line. A line that does not fit is refused with file, line,
-value and rule.
+All of them are CSV and are read line by line. The error for a wrong line names the file, the line,
+the value and the rule.
 """
 
 from murmurs.rappor.counts import read_counts, write_counts

@@ -1,8 +1,8 @@
-"""What deployed RAPPOR clients do beside hashing: their reports' bytes, and their permanent noise.
+"""What deployed RAPPOR clients do apart from hashing: the bytes of reports and permanent noise.
 
 All of them draw permanent noise from seven bits of a digest, so that f becomes a multiple of 1/128:
-`effective_f`. Their reports differ in the order of bits; the readers here return reports in the
-order of murmurs, bit b at bit b % 8 of byte b // 8.
+`effective_f`. Their reports differ in the order of bits; the functions here return reports in the
+order of murmurs, with bit b at bit b % 8 of byte b // 8.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _STEPS: dict[str, Callable[[float], int]] = {
 }
 
 CLIENTS = tuple(_STEPS)
-"""Clients that round f, each in its own way; Chromium's f are multiples of 1/4 and stay as is."""
+"""Clients that round f, each in its own way; Chromium uses multiples of 1/4, not rounded."""
 
 
 def effective_f(f: float, client: str) -> float:
-    """Return the f that a client uses when it is told one.
+    """Return the f that a client really uses when it is given f.
 
     >>> [effective_f(0.3, client) * 128 for client in ("python", "cpp", "java")]
     [39.0, 38.0, 38.0]
     """
     if client not in _STEPS:
-        raise ValueError(f"there is no client {shown(client)}; there are {', '.join(CLIENTS)}")
+        raise ValueError(f"there is no client {shown(client)}; choose one of {', '.join(CLIENTS)}")
     return _STEPS[client](real(f, "f", 0.0, 1.0)) / 128
 
 
@@ -47,7 +47,7 @@ def python_permanent(secret: bytes, bloom: int, width: int, f: float) -> int:
     seven bits are below 128 f, the bit is its lowest one, otherwise the filter's.
     """
     width = whole(width, "width", 1, 32)
-    if index(bloom) is None or not 0 <= bloom < 2**width:  # it tells the answer, and is not told
+    if index(bloom) is None or not 0 <= bloom < 2**width:  # the message must not reveal it
         raise ValueError(f"bloom must be a whole number of {width} bits")
     digest = hmac.digest(secret, bloom.to_bytes(4, "big"), hashlib.sha256)
     below = effective_f(f, "python") * 128
@@ -75,17 +75,17 @@ def to_text(report: CohortBits, shape: BitsByCohort) -> str:
 
 
 def from_bytes(cohort: int, data: bytes, shape: BitsByCohort) -> CohortBits:
-    """Return the report of a client in Java or of Chromium: bits are in the order of murmurs."""
+    """Return the report of a Java client or of Chromium: bits are in the order of murmurs."""
     return _checked(cohort, data, shape)
 
 
 def from_vector(cohort: int, data: bytes, shape: BitsByCohort) -> CohortBits:
-    """Return the report of a C++ client with a long filter: the byte of the highest bits first."""
+    """Return the report of a C++ client with a long filter: the highest byte comes first."""
     return _checked(cohort, bytes(reversed(data)), shape)
 
 
 def from_mozilla(attributes: Mapping[str, Any], shape: BitsByCohort) -> CohortBits:
-    r"""Return the report of a ping of Mozilla's study: its cohort, and its bytes in hexadecimal.
+    r"""Return the report in a ping of Mozilla's study: a cohort, and bytes in hexadecimal.
 
     >>> from_mozilla({"cohort": 3, "report": "0180"}, BitsByCohort(cohorts=4, count=16))
     CohortBits(cohort=3, bits=b'\x01\x80')

@@ -1,4 +1,4 @@
-"""Files of counts: one line per cohort, its reports and how often each bit was set."""
+"""Files of counts: one line per cohort, with its reports and how often each bit was set."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ _BLOCK = 2**12
 
 
 def read_map(path: Path, rappor: Rappor) -> Mapped:
-    """Return RAPPOR over the strings of a map, whatever hash made it.
+    """Return RAPPOR over the strings of a map, whichever hash made it.
 
-    A line has an entry for each hash of each cohort. Where two hashes of a cohort fall on one bit,
-    it has that entry twice, or once and an empty cell at its end, as in maps that R wrote. So it is
-    the entry's number that says its cohort, not its place in the line.
+    A line has an entry for each hash of each cohort. If two hashes of a cohort fall on one bit, the
+    line has that entry twice, or once and an empty cell at the end, as in maps written by R. So the
+    number of an entry determines its cohort, not its position in the line.
     """
     labels: dict[str, int] = {}
     parts: list[Places] = []
@@ -50,7 +50,7 @@ def read_map(path: Path, rappor: Rappor) -> Mapped:
 
 
 def _map_lines(path: Path, rappor: Rappor) -> Iterator[tuple[int, str, bytes]]:
-    """Return line, string and entries, which most lines have apart without reading them as CSV."""
+    """Return line, string and entries; most lines need no CSV reader to be split."""
     longest = LONGEST_LINE + 16 * rappor.cohorts * rappor.hashes
     more = lines(path, longest, as_they_are=True)
     for line, text in more:
@@ -66,7 +66,7 @@ def _map_lines(path: Path, rappor: Rappor) -> Iterator[tuple[int, str, bytes]]:
 def _quoted(
     path: Path, line: int, text: str, more: Iterator[tuple[int, str]], longest: int
 ) -> list[str]:
-    """Return the cells of a record with a quoted string, which may go on in the next lines."""
+    """Return the cells of a record with a quoted string, which may span several lines."""
     while text.count('"') % 2:
         following = next(more, None)
         if following is None or len(text) > longest:
@@ -77,23 +77,23 @@ def _quoted(
     except csv.Error as error:
         refuse(path, line, f"this is not CSV: {error}")
     if len(records) != 1:
-        refuse(path, line, "a quotation mark stands in a string that is not quoted")
+        refuse(path, line, "there is a quotation mark in a string that is not quoted")
     return records[0]
 
 
 def _map_places(path: Path, block: list[tuple[int, bytes]], rappor: Rappor) -> Places:
-    """Return the places of some lines, one row for each hash of each cohort."""
+    """Return the buckets of some lines, one row for each hash of each cohort."""
     entries = _map_entries(path, block, rappor)
     hashes, width = rappor.hashes, rappor.width
     first = np.repeat(np.arange(rappor.cohorts) * width, hashes) + 1
     bits = entries - first
-    if ((bits < 0) | (bits >= width)).any():  # not every entry stands in the place of its hash
+    if ((bits < 0) | (bits >= width)).any():  # some entry is not in the column of its hash
         bits = _by_cohort(path, block, entries, rappor)
     return listed(bits.T, rappor.cohorts, width, hashes).places
 
 
 def _map_entries(path: Path, block: list[tuple[int, bytes]], rappor: Rappor) -> Integers:
-    """Return the numbers of some lines, one row a line; 0 is an empty cell at its end."""
+    """Return the numbers of some lines, one row per line; 0 is an empty cell at its end."""
     count, most = rappor.cohorts * rappor.hashes, rappor.cohorts * rappor.width
     full: list[bytes] = []
     for line, rest in block:
@@ -127,7 +127,7 @@ def _map_entries(path: Path, block: list[tuple[int, bytes]], rappor: Rappor) -> 
 
 
 def _at_end(block: list[tuple[int, bytes]], count: int) -> Booleans:
-    """Return which cells of some lines are empty ones at their end."""
+    """Return which cells of some lines are empty cells at the end."""
     left = np.array([len(rest) - len(rest.rstrip(b",")) for _, rest in block])
     return np.arange(count)[::-1] < left[:, None]
 
@@ -135,7 +135,7 @@ def _at_end(block: list[tuple[int, bytes]], count: int) -> Booleans:
 def _by_cohort(
     path: Path, block: list[tuple[int, bytes]], entries: Integers, rappor: Rappor
 ) -> Integers:
-    """Return bits in the places of their cohorts; ``width`` stands where a cohort has fewer."""
+    """Return bits in the columns of their cohorts; ``width`` fills the columns without a bit."""
     m, h, width = rappor.cohorts, rappor.hashes, rappor.width
     padded = (entries == 0).any(axis=1)
     numbers = np.sort(np.where(entries == 0, m * width, entries - 1), axis=1)
@@ -156,7 +156,7 @@ def _by_cohort(
         refuse(
             path,
             block[row][0],
-            f"entry {numbers[row, column] + 1} is there twice, and cells at the end are empty",
+            f"entry {numbers[row, column] + 1} occurs twice, but cells at the end are empty",
         )
     bits = np.full((len(block), m * h + 1), width)
     slots = np.where(cohorts < m, cohorts * h + rank, m * h)
@@ -167,7 +167,7 @@ def _by_cohort(
 
 
 def map_rows(rappor: Rappor, candidates: Sequence[str]) -> Iterator[list[str]]:
-    """Return the lines of the map of candidates, by the scheme of RAPPOR."""
+    """Return the lines of the map of candidates, using the hashing scheme of ``rappor``."""
     first = np.repeat(np.arange(rappor.cohorts) * rappor.width, rappor.hashes) + 1
     for start in range(0, len(candidates), _BLOCK):
         part = candidates[start : start + _BLOCK]
@@ -182,7 +182,7 @@ def write_map(path: Path, rappor: Rappor, candidates: Sequence[str]) -> None:
 
 
 def read_candidates(path: Path, rappor: Rappor) -> list[str]:
-    """Return the strings of a file, one a line, each once, as RAPPOR's scheme takes them."""
+    """Return the strings of a file, one per line and without repeats, as the scheme takes them."""
     seen: dict[str, int] = {}
     for line, text in lines(path):
         try:

@@ -13,7 +13,7 @@ PARAMETERS = ["k", "h", "m", "p", "q", "f"]
 
 
 def read_params(path: Path, scheme: str = BY_MAP) -> Rappor:
-    """Return RAPPOR with the parameters of a file; it does not say how strings are hashed."""
+    """Return RAPPOR with the parameters of a file, which does not say how strings are hashed."""
     found = list(rows(path))
     header = found[0][1] if found else []
     if sorted(header) != sorted(PARAMETERS):
@@ -34,6 +34,6 @@ def read_params(path: Path, scheme: str = BY_MAP) -> Rappor:
 
 
 def write_params(path: Path, rappor: Rappor) -> None:
-    """Write the parameters of RAPPOR; its scheme has no place in the file."""
+    """Write the parameters of RAPPOR, without the hashing scheme, which the format lacks."""
     values = (rappor.width, rappor.hashes, rappor.cohorts, rappor.p, rappor.q, rappor.f)
     write_csv(path, [PARAMETERS, [repr(value) for value in values]])

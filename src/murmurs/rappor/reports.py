@@ -1,4 +1,4 @@
-"""Files of reports: a cohort and its bits per line."""
+"""Files of reports: a cohort and the bits of a report per line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_reports(path: Path, rappor: Rappor) -> Iterator[Reports]:
         refuse(
             path,
             1,
-            f"the header must have cohort and irr, and else only client, bloom and prr, "
+            f"the header must have cohort and irr, and may have client, bloom and prr, "
             f"not {shown(','.join(header))}",
         )
     most = max(1, min(_REPORTS, _BITS // rappor.width))
@@ -68,7 +68,7 @@ def _reports(
 
 
 def write_reports(path: Path, rappor: Rappor, parts: Iterable[Reports]) -> int:
-    """Write reports with the columns cohort and irr; return how many."""
+    """Write reports with the columns cohort and irr; return the number of reports."""
     n = 0
     with writing(path) as file:
         file.write(b"cohort,irr\n")

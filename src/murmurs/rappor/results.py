@@ -30,11 +30,11 @@ class Result(NamedTuple):
 def results(
     estimate: Estimate, level: float = 0.95, control: Control = "bonferroni"
 ) -> list[Result]:
-    """Return the strings that are there, the most frequent first, with their intervals.
+    """Return the detected strings with their intervals, the most frequent first.
 
-    Of strings that nobody holds none is among them with the probability ``level``, or with the
-    control "fdr" they are at most a part 1 - level of them on average. What is in no list has its
-    share in the estimate, and no line here.
+    With probability ``level``, no string that nobody holds is among them; with the control "fdr",
+    such strings are on average at most a fraction 1 - level of them. Strings that are not listed
+    have a share in the estimate, but no line here.
     """
     present = estimate.detected(1 - level, control).present
     columns, n = estimate.columns(level), estimate.n
@@ -50,14 +50,14 @@ def results(
 
 
 def write_results(path: Path, lines: Iterable[Result], level: float = 0.95) -> None:
-    """Write results; numbers of reports are rounded to whole ones, as google/rappor has them."""
+    """Write results; numbers of reports are rounded to whole numbers, as in google/rappor."""
     header = [*Result._fields[:5], f"prop_low_{100 * level:g}", f"prop_high_{100 * level:g}"]
     values = ([x.string, round(x.estimate), round(x.std_error), *map(repr, x[3:])] for x in lines)
     write_csv(path, [header, *values])
 
 
 def read_results(path: Path) -> list[Result]:
-    """Return the lines of a file of results, of murmurs or of google/rappor."""
+    """Return the lines of a file of results, from murmurs or from google/rappor."""
     found = rows(path)
     _, header = next(found, (1, []))
     fields = list(Result._fields)
