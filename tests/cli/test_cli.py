@@ -138,7 +138,7 @@ def test_a_survey_as_people_write_it_is_read_by_every_command(desk: Path) -> Non
 
 def test_answers_may_come_through_a_pipe(desk: Path) -> None:
     text = good("encode coffee.json - -o new.bin", "tea\nfilter\r\ntea")
-    assert "3 reports of 1 bytes to 'drink' written to new.bin" in text
+    assert "3 reports of 1 byte to 'drink' written to new.bin" in text
     assert len(next(read_reports(desk / "new.bin", SURVEY)[1])) == 3
     good("encode coffee.json - -o none.bin", "")
     assert list(read_reports(desk / "none.bin", SURVEY)[1]) == []

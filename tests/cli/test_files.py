@@ -173,7 +173,7 @@ def test_two_names_of_the_null_device_are_no_file(desk: Path) -> None:
             text=True,
             check=True,
         )
-    assert done.stdout == "0 reports of 1 bytes to 'drink' written to /dev/null\n"
+    assert done.stdout == "0 reports of 1 byte to 'drink' written to /dev/null\n"
 
 
 # Whole or not at all

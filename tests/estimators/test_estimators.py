@@ -755,7 +755,9 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
 
 
 def test_shares_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match="the noise of these counts is so large that shares are"):
+    with pytest.raises(
+        ValueError, match="the noise of these counts is so large that the shares are not finite"
+    ):
         project(np.array([0.5, np.nan]))
 
 

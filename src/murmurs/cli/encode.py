@@ -72,7 +72,8 @@ def command(
             err=True,
         )
     size = mechanism.shape.size
-    what = f"{n} reports of {size} bytes to {question.name!r} written to"
+    unit = "byte" if size == 1 else "bytes"
+    what = f"{n} reports of {size} {unit} to {question.name!r} written to"
     document = {"question": question.name, "reports": n, "bytes": size}
     tell(what, output, document, as_json=as_json)
 
