@@ -23,7 +23,15 @@ from murmurs.mechanisms import (
     ProjectiveGeometry,
     Rappor,
     Subset,
+)
+from murmurs.mechanisms.design import Design
+from murmurs.mechanisms.survey_designs import (
     Warner,
+    crosswise,
+    dice,
+    forced_response,
+    triangular,
+    unrelated_question,
 )
 from murmurs.planning.tuning import tune
 from murmurs.question import Question
@@ -46,6 +54,7 @@ __all__ = [
     "CountMeanSketch",
     "Counts",
     "Derived",
+    "Design",
     "Device",
     "Estimate",
     "Given",
@@ -64,8 +73,13 @@ __all__ = [
     "Subset",
     "Survey",
     "Warner",
+    "crosswise",
+    "dice",
     "estimate",
     "estimators",
+    "forced_response",
     "pool",
+    "triangular",
     "tune",
+    "unrelated_question",
 ]

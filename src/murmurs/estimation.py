@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +18,9 @@ from murmurs.inference.fit import Fit, Target, fitted
 from murmurs.inference.intervals import Scale, limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
+from murmurs.present import frames
 from murmurs.present.plots import plot_shares
-from murmurs.present.text import shares_html, shares_table
+from murmurs.present.text import Order, shares_html, shares_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +37,11 @@ class Estimate:
     ``method`` names the estimator and ``why`` says why it was used. For iterative estimators,
     ``gap`` is an upper bound on how far the log-likelihood (or squared error, for regression) is
     from its optimum, and ``converged`` says whether that is within the requested tolerance.
-    ``notes`` say what a reader should know before using the numbers.
+    ``notes`` say what a reader should know before using the numbers. ``title`` heads plots and
+    tables, and ``ordered`` answers keep their order in them; otherwise the largest share is first.
+
+    Intervals, tables and plots are about the population that the respondents were sampled from.
+    Where everybody answered, pass ``target="respondents"``: then only the privacy noise counts.
     """
 
     counts: Counts
@@ -52,6 +54,8 @@ class Estimate:
     converged: bool = True
     notes: tuple[str, ...] = ()
     posterior_deviations: Floats | None = None
+    title: str = ""
+    ordered: bool = False
     fit: Fit = None  # type: ignore[assignment]  # that of the counts by default
 
     def __post_init__(self) -> None:
@@ -84,7 +88,7 @@ class Estimate:
             raise ValueError(f"{len(labels)} labels do not fit {len(self.shares)} answers")
         return replace(self, labels=tuple(labels))
 
-    def standard_errors(self, target: Target = "respondents") -> Floats:
+    def standard_errors(self, target: Target = "population") -> Floats:
         """Return the standard error of each unbiased share, computed at the estimated shares.
 
         For respondents it covers only the privacy noise; for the population also the sampling.
@@ -97,7 +101,7 @@ class Estimate:
     def interval(
         self,
         level: float = 0.95,
-        target: Target = "respondents",
+        target: Target = "population",
         *,
         simultaneous: bool = False,
     ) -> Floats:
@@ -145,18 +149,23 @@ class Estimate:
             return Scale(constant, slope + 1 / people, 1 / people)
         raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
 
-    def columns(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:
-        """Return the columns of the table: answer, share, low, high, standard_error."""
+    def columns(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the columns of the table.
+
+        They are answer, share, low and high; then the unbiased share and its standard error, from
+        which the limits come. A shrunk share plus or minus standard errors is no interval.
+        """
         both = self.interval(level, target)
         return {
             "answer": list(self.labels) or [str(j) for j in range(len(self.shares))],
             "share": self.shares,
             "low": both[:, 0].copy(),
             "high": both[:, 1].copy(),
-            "standard_error": self.standard_errors(target),
+            "unbiased": self.unbiased,
+            "unbiased_error": self.standard_errors(target),
         }
 
-    def to_document(self, level: float = 0.95, target: Target = "respondents") -> dict[str, Any]:
+    def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the estimate as plain values for JSON."""
         columns = self.columns(level, target)
         return {
@@ -172,60 +181,79 @@ class Estimate:
             "shares": self.shares.tolist(),
             "low": columns["low"].tolist(),
             "high": columns["high"].tolist(),
-            "standard_errors": columns["standard_error"].tolist(),
+            "unbiased": columns["unbiased"].tolist(),
+            "unbiased_errors": columns["unbiased_error"].tolist(),
         }
 
-    def to_json(self, level: float = 0.95, target: Target = "respondents") -> str:
+    def to_json(self, level: float = 0.95, target: Target = "population") -> str:
         """Return the estimate as a JSON document."""
         return json.dumps(self.to_document(level, target), ensure_ascii=False)
 
-    def to_csv(self, level: float = 0.95, target: Target = "respondents") -> str:
+    def to_csv(self, level: float = 0.95, target: Target = "population") -> str:
         """Return the table as CSV, with a header."""
-        columns = self.columns(level, target)
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        rows = zip(
-            *(c if isinstance(c, list) else c.tolist() for c in columns.values()), strict=True
-        )
-        writer.writerows(rows)
-        return out.getvalue()
+        return frames.to_csv(self.columns(level, target))
 
-    def to_arrow(self, level: float = 0.95, target: Target = "respondents") -> Any:
+    def to_arrow(self, level: float = 0.95, target: Target = "population") -> Any:
         """Return the table as a pyarrow.Table, without copying the numbers again."""
-        return _needed("pyarrow", "frames").table(self.columns(level, target))
+        return frames.to_arrow(self.columns(level, target))
 
-    def to_pandas(self, level: float = 0.95, target: Target = "respondents") -> Any:
+    def to_pandas(self, level: float = 0.95, target: Target = "population") -> Any:
         """Return the table as a pandas.DataFrame."""
-        return _needed("pandas", "pandas").DataFrame(self.columns(level, target))
+        return frames.to_pandas(self.columns(level, target))
 
-    def to_polars(self, level: float = 0.95, target: Target = "respondents") -> Any:
+    def to_polars(self, level: float = 0.95, target: Target = "population") -> Any:
         """Return the table as a polars.DataFrame."""
-        return _needed("polars", "polars").DataFrame(self.columns(level, target))
+        return frames.to_polars(self.columns(level, target))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Pass the table to any library that reads Arrow streams: polars.DataFrame(estimate)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def plot(
-        self, axes: Axes | None = None, level: float = 0.95, target: Target = "respondents"
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        target: Target = "population",
+        *,
+        order: Order | None = None,
+        title: str | None = None,
+        truth: Floats | None = None,
+        limit: int = 30,
     ) -> Axes:
-        """Draw the shares with their intervals; return matplotlib's axes."""
-        title = f"{self.n:,} reports, {self.method}"
+        """Draw the shares with their intervals; return matplotlib's axes.
+
+        ``order`` is "share" (the largest on top) or "listed" (as the answers are listed, the
+        default for ordered answers). ``truth`` are shares to mark, if they are known.
+        """
         heading = f"{100 * level:g} % intervals"
-        return plot_shares(self.columns(level, target), heading, title, axes)
+        told = f"{self.n:,} reports, {self.method}"
+        given = self.title if title is None else title
+        return plot_shares(
+            self.columns(level, target),
+            heading,
+            f"{given}\n{told}" if given and title is None else given or told,
+            axes,
+            limit,
+            self._order(order),
+            truth,
+        )
+
+    def _order(self, order: Order | None) -> Order:
+        return order if order is not None else "listed" if self.ordered else "share"
 
     def table(
         self,
         truth: Floats | None = None,
         *,
         level: float = 0.95,
-        target: Target = "respondents",
+        target: Target = "population",
         limit: int = 40,
+        order: Order | None = None,
     ) -> str:
         """Return the table for the terminal, with a column for the truth if it is known."""
         heading = f"{100 * level:g} % interval"
-        return shares_table(self.columns(level, target), heading, truth, limit)
+        columns = self.columns(level, target)
+        return shares_table(columns, heading, truth, limit, self._order(order))
 
     @property
     def explanation(self) -> str:
@@ -237,15 +265,14 @@ class Estimate:
     def __str__(self) -> str:
         return f"{self.table()}\n\n{self.explanation}"
 
+    def __repr__(self) -> str:
+        largest = (-self.shares).argsort(kind="stable")[:3]
+        names = self.labels or [str(j) for j in range(len(self.shares))]
+        shares = ", ".join(f"{names[j]}: {self.shares[j]:.3g}" for j in largest)
+        more = ", ..." if len(self.shares) > len(largest) else ""
+        return f"Estimate(n={self.n}, method={self.method!r}, {{{shares}{more}}})"
+
     def _repr_html_(self) -> str:
         caption = f"{self.n:,} reports. {self.explanation}"
-        return shares_html(self.columns(), "95 % interval", caption)
-
-
-def _needed(module: str, extra: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(
-            f"this needs {module}: install it with pip install 'murmurs[{extra}]' or {module}"
-        ) from None
+        heading = f"{self.title}. {caption}" if self.title else caption
+        return shares_html(self.columns(), "95 % interval", heading, order=self._order(None))

@@ -208,6 +208,21 @@ class Mechanism(AnyMechanism[Report]):
             out[part] = self._encode_many(self._check_part(array[part], part.start), source)
         return out
 
+    def encode_coded(
+        self, codes: NDArray[np.integer[Any]], table: Integers, random: ChanceInBulk = None
+    ) -> Reports:
+        """Return the reports of people whose answers are ``table[code]``, as `encode_many` would.
+
+        Codes are translated chunk by chunk, so that a column with small codes is not copied. A
+        number in the table that is no answer is refused with the position of the person.
+        """
+        source = bulk(random)
+        out = self.shape.empty(len(codes))
+        for part in self._chunks(len(codes)):
+            answers = self._check_part(table[codes[part]], part.start)
+            out[part] = self._encode_many(answers, source)
+        return out
+
     def simulate(self, histogram: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population, with the law of encoding and counting its reports.
 
@@ -317,10 +332,16 @@ class OpenMechanism(AnyMechanism[Report]):
         answers = np.fromiter(
             (self._number(text, i, numbers, forms) for i, text in enumerate(texts)), np.int64
         )
-        layout, source = self.layout_of(list(numbers)), bulk(random)
-        out = self.shape.empty(len(answers))
-        for part in self._chunks(len(answers)):
-            out[part] = self._encode_many(layout, answers[part], source)
+        return self.encode_coded(answers, list(numbers), random)
+
+    def encode_coded(
+        self, codes: NDArray[np.integer[Any]], texts: Sequence[str], random: ChanceInBulk = None
+    ) -> Reports:
+        """Return the reports of people whose answers are ``texts[code]``; texts are checked."""
+        layout, source = self.layout_of(texts), bulk(random)
+        out = self.shape.empty(len(codes))
+        for part in self._chunks(len(codes)):
+            out[part] = self._encode_many(layout, codes[part].astype(np.int64), source)
         return out
 
     def _number(

@@ -1,33 +1,93 @@
-"""Question: what is asked, the possible answers, and the mechanism that randomises them."""
+"""Question: what is asked, the possible answers, and the mechanism that randomises them.
+
+It is the front door: labels go in and labelled shares come out. `encode` and `encode_many` turn
+labels into private reports, `count` adds reports up, `simulate` draws the counts of a population,
+and `estimate` turns counts into shares.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import dataclasses
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from typing import Any, cast
 
 import msgspec
+import numpy as np
 
-from murmurs import mechanisms
+from murmurs import estimators, mechanisms
+from murmurs.boundary.answers import MISSING, Coded, coded
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import reading_as
+from murmurs.boundary.labelled import in_order
 from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.numerics.arrays import Integers
+from murmurs.planning.choice import choose, choose_open
+from murmurs.randomness.sources import Chance, ChanceInBulk
+from murmurs.wire import Reports
+
+GIVEN = "it was given"
+"""Why a question has its mechanism, where the caller named it."""
+
+_UNKNOWN = -2
+_BOOLEANS = {True: ("yes", "true", "1"), False: ("no", "false", "0")}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question; answer j has labels[j]. An open question has no labels: it takes any string."""
+    """A question with its answers and its mechanism; answer j has labels[j].
+
+    Name the mechanism, or give ``epsilon`` and have one chosen; `why` says why it was. Without
+    labels the question is open: any string is an answer, and ``people`` (how many will answer) is
+    needed to tune it. An open question with labels has these as its candidates: people may give
+    any string, and `estimate` looks for the listed ones. ``ordered`` answers, as on a scale, keep
+    their order in tables and plots.
+
+    >>> drink = Question("drink", ["espresso", "filter", "tea", "nothing"], epsilon=1.0)
+    >>> drink.mechanism, drink.why
+    (KRR(k=4, epsilon=1.0), 'no other mechanism has a smaller error')
+    >>> drink.encode("tea") in range(4)
+    True
+    >>> drink.estimate(drink.simulate({"tea": 9000, "filter": 1000}, np.random.default_rng(1)))
+    Estimate(n=10000, method='shrinkage', {tea: 0.897, filter: 0.102, espresso: 0.00079, ...})
+    """
 
     name: str
-    labels: tuple[str, ...]
-    mechanism: Mechanism[Any] | OpenMechanism[Any]
+    labels: tuple[str, ...] = ()
+    mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN
     text: str = ""
+    _: dataclasses.KW_ONLY
+    epsilon: InitVar[float | None] = None
+    people: InitVar[int | None] = None
+    open: InitVar[bool | None] = None
+    ordered: bool = False
+    why: str = field(default=GIVEN, init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, epsilon: Any, people: Any, open: Any) -> None:  # noqa: A002
         check_name(self.name, "a question")
         check_text(self.text, f"the text of {self._called}", allowed="\n\t")
         object.__setattr__(self, "labels", as_tuple(self.labels, f"labels of {self._called}"))
-        self._check_mechanism()
+        if not isinstance(self.ordered, bool):
+            raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
+        self._check_labels()
+        if self.mechanism is None:
+            self._choose(epsilon, people, open)
+        elif not (epsilon is people is None):
+            raise ValueError(
+                f"{self._called} has a mechanism: leave epsilon and people out, or leave the "
+                "mechanism out to have one chosen"
+            )
+        if isinstance(self.mechanism, mechanisms.Design) and not self.labels:
+            object.__setattr__(self, "labels", self.mechanism.labels)
+        self._check_mechanism(open)
+
+    def _check_labels(self) -> None:
         seen: set[str] = set()
         for number, label in enumerate(self.labels):
             # The first test is a fast path: there may be a million labels.
@@ -39,31 +99,55 @@ class Question:
                 raise ValueError(f"{self._called} has the label {shown(label)} twice")
             seen.add(label)
 
+    def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
+        """Choose the mechanism from epsilon, and for an open question from the number of people."""
+        called = self._called
+        if epsilon is None:
+            raise ValueError(f"{called} needs a mechanism, or an epsilon to have one chosen")
+        if is_open or not self.labels:
+            if people is None:
+                raise ValueError(
+                    f"{called} is open: say how many people will answer, as people=100_000, to "
+                    "have its mechanism tuned; or list its labels"
+                )
+            count = max(len(self.labels), 2) if self.labels else None
+            found = choose_open(epsilon, people, *([count] if count else []))
+        else:
+            if people is not None:
+                raise ValueError(f"{called} has labels: people is for open questions, leave it out")
+            found = choose(len(self.labels), epsilon)
+        object.__setattr__(self, "mechanism", found.mechanism)
+        object.__setattr__(self, "why", found.why)
+
     @property
     def _called(self) -> str:
         return f"question {shown(self.name)}"
 
-    def _check_mechanism(self) -> None:
+    def _check_mechanism(self, is_open: Any) -> None:
         """Refuse a mechanism that does not fit the labels."""
         mechanism, called = self.mechanism, self._called
         if isinstance(mechanism, OpenMechanism):
+            if is_open is False:
+                raise ValueError(f"{called} is not open, but {mechanism} takes any string")
             if self.labels:
-                raise ValueError(
-                    f"{called} has {len(self.labels)} labels, but its mechanism "
-                    f"{mechanism} takes any string: give candidates when estimating"
-                )
-        elif not isinstance(mechanism, Mechanism):
+                mechanism.over(self.labels)
+            return
+        if not isinstance(mechanism, Mechanism):
             raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
-        elif isinstance(mechanism, mechanisms.Over):
+        if isinstance(mechanism, mechanisms.Over):
             raise ValueError(
                 f"{called} has a mechanism over candidates, {mechanism}: ask with "
                 f"{mechanism.mechanism} and without labels; give candidates when estimating"
             )
-        elif len(self.labels) != mechanism.k:
+        if is_open:
+            raise ValueError(f"{called} is open, but {mechanism} has a fixed list of answers")
+        if len(self.labels) != mechanism.k:
             raise ValueError(
                 f"{called} has {len(self.labels)} labels, "
                 f"but its mechanism {mechanism} takes {mechanism.k} answers"
             )
+        if mechanism.labels and mechanism.labels != self.labels:
+            raise ValueError(f"{called} has other labels than its mechanism {mechanism}")
 
     @property
     def is_open(self) -> bool:
@@ -72,65 +156,312 @@ class Question:
 
     @property
     def closed(self) -> Mechanism[Any]:
-        """The mechanism of a question that lists its answers."""
+        """The mechanism of a question with a fixed list of answers."""
         if isinstance(self.mechanism, OpenMechanism):
             raise ValueError(f"{self._called} is open: it has no list of answers")
         return self.mechanism
 
     def answer(self, label: str) -> int:
-        """Return the number of the answer with this label; an error does not reveal the label."""
+        """Return the number of the answer with this label; errors do not quote the label."""
         if not isinstance(label, str):
             raise TypeError(
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
                 f"{type(label).__name__}"
             )
-        if label not in self.labels:
+        number = self._number_of(label)
+        if number == _UNKNOWN:
             raise ValueError(
                 f"this is not an answer to {shown(self.name)}; answers are {listed(self.labels)}"
             )
-        return self.labels.index(label)
+        return number
+
+    def encode(self, answer: str, random: Chance = None) -> Any:
+        """Return a private report of one answer: a label, or any string if the question is open.
+
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
+        """
+        if isinstance(self.mechanism, OpenMechanism):
+            return self.mechanism.encode(answer, random)
+        return self.mechanism.encode(self.answer(answer), random)
+
+    def encode_many(
+        self,
+        answers: object,
+        random: ChanceInBulk = None,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> Reports:
+        """Return the private reports of many people as one compact array.
+
+        ``answers`` are labels, one per person: a list, a NumPy array, or a column of pandas, polars
+        or Arrow. Booleans stand for the labels yes and no (or true and false), whole numbers for
+        labels that are numbers. Missing answers are refused, unless ``missing`` names a label for
+        them or ``drop_missing`` leaves them out. Answers that are not labels are refused, unless
+        ``unknown`` names a label for them.
+
+        >>> drink = Question("drink", ["tea", "mate", "other"], epsilon=8.0)
+        >>> rng = np.random.default_rng(1)
+        >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
+        array([0, 2], dtype=uint8)
+        """
+        column = coded(answers)
+        if drop_missing and missing is not None:
+            raise ValueError(
+                "missing names a label for missing answers, and drop_missing leaves them out: "
+                "choose one of the two"
+            )
+        codes = column.codes
+        if drop_missing and (codes == MISSING).any():
+            codes = codes[codes != MISSING]
+        if isinstance(self.mechanism, OpenMechanism):
+            return self._encode_texts(Coded(codes, column.values), random, missing, unknown)
+        table = self._table(column.values, missing, unknown)
+        if int(table.min()) < 0:
+            self._refuse_bad(codes, table)
+        return self.mechanism.encode_coded(codes, table, random)
+
+    def _encode_texts(
+        self, column: Coded, random: ChanceInBulk, missing: str | None, unknown: str | None
+    ) -> Reports:
+        mechanism = cast("OpenMechanism[Any]", self.mechanism)
+        if unknown is not None:
+            raise ValueError(f"{self._called} is open and takes any string: leave unknown out")
+        codes, values = column.codes, list(column.values)
+        if missing is not None:
+            values.append(missing)
+            codes = np.where(codes == MISSING, len(values) - 1, codes)
+        else:
+            self._refuse_missing(codes)
+        texts: list[str] = []
+        for number, value in enumerate(values):
+            try:
+                texts.append(mechanism.check(value))
+            except (TypeError, ValueError) as error:
+                used = np.flatnonzero(codes == number)
+                if len(used):
+                    raise type(error)(f"answer number {int(used[0])}: {error}") from None
+                texts.append("unused")
+        return mechanism.encode_coded(codes, texts, random)
+
+    def numbers(
+        self, answers: object, *, missing: str | None = None, unknown: str | None = None
+    ) -> Integers:
+        """Return the numbers of the answers with these labels, as a mechanism takes them.
+
+        >>> Question("tea", ["no", "yes"], epsilon=1.0).numbers([True, False, "yes"]).tolist()
+        [1, 0, 1]
+        """
+        self.closed  # noqa: B018 - refuses an open question
+        column = coded(answers)
+        table = self._table(column.values, missing, unknown)
+        if int(table.min()) < 0:
+            self._refuse_bad(column.codes, table)
+        return np.asarray(table[column.codes])
+
+    def _table(self, values: Sequence[Any], missing: str | None, unknown: str | None) -> Integers:
+        """Return the number of each value's label, and last that of a missing answer."""
+        other = _UNKNOWN if unknown is None else self._named_for("unknown", unknown)
+        gone = MISSING if missing is None else self._named_for("missing", missing)
+        found = [self._number_of(value) for value in values]
+        return np.array([other if n == _UNKNOWN else n for n in found] + [gone], np.int64)
+
+    def _named_for(self, option: str, label: str) -> int:
+        number = self._number_of(label)
+        if number == _UNKNOWN:
+            raise ValueError(
+                f"{option} must be one of the labels {listed(self.labels)}, not {shown(label)}"
+            )
+        return number
+
+    def _refuse_bad(self, codes: Any, table: Integers) -> None:
+        """Refuse the first answer that is missing or not a label, if there is one."""
+        if table[-1] < 0:
+            self._refuse_missing(codes)
+        wrong = np.flatnonzero(table[:-1] < 0)
+        bad = np.isin(codes, wrong)
+        if bad.any():
+            raise ValueError(
+                f"{int(bad.sum())} of {len(codes)} answers are not labels of {self._called} "
+                f"({listed(self.labels)}), first answer number {int(bad.argmax())}: correct "
+                "them, or name a label for them with unknown=..."
+            )
+
+    def _refuse_missing(self, codes: Any) -> None:
+        bad = codes == MISSING
+        if bad.any():
+            raise ValueError(
+                f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
+                f"{int(bad.argmax())}: leave them out with drop_missing=True, or name a label for "
+                "them with missing=..."
+            )
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {label: number for number, label in enumerate(self.labels)}
+
+    def _number_of(self, value: Any) -> int:
+        """Return the number of the label that a value stands for."""
+        if isinstance(value, bool | np.bool_):
+            lower = {label.lower(): number for label, number in self._numbers.items()}
+            return next((lower[name] for name in _BOOLEANS[bool(value)] if name in lower), _UNKNOWN)
+        if isinstance(value, float | np.floating) and value == int(value):
+            value = int(value)
+        if isinstance(value, int | np.integer):
+            value = str(value)
+        if not isinstance(value, str):
+            return _UNKNOWN
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers.get(unicodedata.normalize("NFC", value))
+        return _UNKNOWN if found is None else found
+
+    def count(self, reports: Any) -> Counts:
+        """Add reports up; see `Mechanism.count` for the forms in which they may come."""
+        return self.mechanism.count(reports)
+
+    def count_reported(self, reported: object) -> Counts:
+        """Add up answers that were randomised already, on paper or by telephone, by their labels.
+
+        For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
+        randomised here.
+
+        >>> from murmurs.mechanisms.survey_designs import crosswise
+        >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
+        >>> crossed.count_reported(["same", "different", "different"]).cells
+        array([1, 2])
+        """
+        mechanism = self.mechanism
+        if isinstance(mechanism, mechanisms.Design):
+            names = mechanism.reports or mechanism.labels or self.labels
+            if len(names) != len(mechanism.matrix):
+                raise ValueError(f"{self._called} needs names for its reports: Design(reports=...)")
+        elif isinstance(mechanism, mechanisms.KRR):
+            names = self.labels
+        else:
+            raise ValueError(
+                f"a report of {mechanism} is not a label: count its reports with count(reports)"
+            )
+        stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+        return mechanism.count(stand_in.numbers(reported).astype(mechanism.shape.dtype))
+
+    def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
+        """Draw the counts of a whole population; the cost does not grow with it.
+
+        ``people`` says how many hold each answer: a mapping from label to number, a labelled
+        Series, or a list in the order of the labels. For an open question it maps strings to
+        numbers.
+        """
+        if isinstance(self.mechanism, OpenMechanism):
+            if not isinstance(people, Mapping):
+                raise TypeError(
+                    f"{self._called} is open: people is a mapping from string to number of people"
+                )
+            over = self.mechanism.over(list(people), complete=True)
+            drawn = over.simulate(list(people.values()), random)
+            return Counts(self.mechanism, drawn.n, drawn.cells)
+        k = self.mechanism.k
+        given = in_order(people, k, self.labels, "people", self._called)
+        return self.mechanism.simulate(given, random)
+
+    def estimate(
+        self,
+        counts: Counts,
+        method: estimators.Method | None = None,
+        *,
+        candidates: Iterable[str] | None = None,
+        complete: bool = False,
+    ) -> Estimate:
+        """Estimate the shares, labelled; for an open question, those of the candidates.
+
+        ``method`` names an estimator instead of the default. ``candidates`` are the strings to look
+        for, by default the question's labels; with ``complete`` nobody holds any other string.
+        """
+        if not isinstance(counts, Counts):
+            raise TypeError(
+                f"estimate takes Counts, not {type(counts).__name__}: add reports up first, "
+                "question.count(reports)"
+            )
+        if counts.mechanism != self.mechanism:
+            raise ValueError(
+                f"counts of {counts.mechanism} are not answers to {self._called}, which has "
+                f"{self.mechanism}"
+            )
+        if self.is_open:
+            wanted = self.labels if candidates is None else tuple(candidates)
+            if not wanted:
+                raise ValueError(
+                    f"{self._called} is open: say which strings to look for, with candidates=[...]"
+                )
+            found = estimators.estimate(counts.over(wanted, complete=complete), method)
+        else:
+            if candidates is not None or complete:
+                raise ValueError(f"{self._called} has labels: it takes no candidates")
+            found = estimators.estimate(counts, method, labels=self.labels)
+        return dataclasses.replace(found, title=self.text or self.name, ordered=self.ordered)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""
-        return {
+        document = {
             "name": self.name,
             "text": self.text,
             "labels": list(self.labels),
             "mechanism": self.mechanism.to_document(),
         }
+        return document | ({"ordered": True} if self.ordered else {})
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
     """The fields of a question in a survey file."""
 
     name: str
-    mechanism: dict[str, Any]
+    mechanism: dict[str, Any] | None = None
     labels: list[str] = []
     text: str = ""
+    epsilon: float | None = None
+    people: int | None = None
+    open: bool | None = None
+    ordered: bool = False
 
     def settled(self) -> Question:
-        """Return the question, with defaults for what the file leaves out."""
-        mechanism, name = self.mechanism, shown(self.name)
+        """Return the question, with what the file leaves open filled in."""
+        rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
+        mechanism = None if self.mechanism is None else self._made(dict(self.mechanism))
+        return Question(
+            self.name,
+            tuple(self.labels),
+            cast(Any, mechanism),
+            self.text,
+            ordered=self.ordered,
+            **cast(Any, rest),
+        )
+
+    def _made(self, mechanism: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
+        name = shown(self.name)
         over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
         if over:
             raise ValueError(
                 f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
                 "give them when estimating"
             )
-        if mechanism.get("name") not in list(mechanisms.OPEN):
+        kind = mechanism.get("name")
+        if kind in mechanisms.survey_designs.BY_NAME:
+            return mechanisms.from_document(
+                {**({"labels": self.labels} if self.labels else {}), **mechanism}
+            )
+        if kind not in [*mechanisms.OPEN, "Design"]:
             if not self.labels:
                 raise ValueError(
                     f"question {name} has no labels; only open mechanisms "
-                    f"({', '.join(mechanisms.OPEN)}) need none"
+                    f"({', '.join(mechanisms.OPEN)}) and designs do without"
                 )
             mechanism = {"k": len(self.labels), **mechanism}
-        return Question(
-            self.name, tuple(self.labels), mechanisms.from_document(mechanism), self.text
-        )
+        return mechanisms.from_document(mechanism)
 
 
 def question_from_document(document: Any) -> Question:
-    """Return the question that a JSON object describes, the inverse of ``to_document``."""
+    """Return the question that a JSON object describes; the inverse of ``to_document``."""
     with reading_as("a question"):
         file = msgspec.convert(document, QuestionFile)
     return file.settled()

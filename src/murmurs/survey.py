@@ -105,6 +105,13 @@ class Survey:
         names = listed(tuple(question.name for question in self.questions))
         raise ValueError(f"survey {shown(self.name)} has no question {shown(name)}; it has {names}")
 
+    def __getitem__(self, name: str) -> Question:
+        """Return the question with this name: survey["drink"]."""
+        try:
+            return self.question(name)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+
     def to_document(self) -> dict[str, Any]:
         """Return the survey as plain values for JSON."""
         return {

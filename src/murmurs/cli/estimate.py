@@ -45,7 +45,7 @@ PICTURES = ("png", "svg", "pdf")
 @click.option(
     "--target",
     type=click.Choice(["respondents", "population"]),
-    default="respondents",
+    default="population",
     show_default=True,
     help="Whose shares: those of the respondents, or of the population they were sampled from.",
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
@@ -56,8 +57,16 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
 """tests/estimators/test_every_estimator.py tests each estimator listed here."""
 
 
-def estimate(counts: Counts) -> Estimate:
-    """Estimate the shares with the default estimator, and say why it was chosen.
+Method = str | Callable[[Counts], Estimate]
+"""An estimator, by its name in `BY_NAME` or itself."""
+
+
+def estimate(
+    counts: Counts, method: Method | None = None, *, labels: Sequence[str] = ()
+) -> Estimate:
+    """Estimate the shares, with the default estimator or the one that ``method`` names.
+
+    ``labels`` name the answers in tables and plots.
 
     The default is `shrinkage`, which is never far from the best estimator and mostly better than
     all others. There are two exceptions, both for hashed answers. If answers in cohorts are too
@@ -70,8 +79,25 @@ def estimate(counts: Counts) -> Estimate:
     >>> rr = mm.KRR(k=2, epsilon=1.0)
     >>> estimate(rr.count([0, 0, 0, 1])).method
     'shrinkage'
+    >>> estimate(rr.count([0, 0, 0, 1]), "simplex", labels=["tea", "mate"])
+    Estimate(n=4, method='simplex', {tea: 1, mate: 0})
     """
-    channel = usable(counts).channel
+    found = _default(usable(counts)) if method is None else _named(method)(counts)
+    return found.with_labels(tuple(labels)) if len(labels) else found
+
+
+def _named(method: object) -> Callable[[Counts], Estimate]:
+    if callable(method):
+        return method
+    if not isinstance(method, str) or method not in BY_NAME:
+        raise ValueError(
+            f"there is no estimator {shown(method)}; choose one of {', '.join(BY_NAME)}"
+        )
+    return BY_NAME[method]
+
+
+def _default(counts: Counts) -> Estimate:
+    channel = counts.channel
     if channel.is_crowded:
         return selection(counts, why="there are many candidates, and it picks out those that occur")
     fit = fitted(counts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 
@@ -13,6 +13,12 @@ from murmurs.boundary.checks import real
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail, normal_quantile, normal_tail
+from murmurs.present import frames
+from murmurs.present.plots import plot_changes
+from murmurs.present.text import changes_table, p_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
 
@@ -61,6 +67,12 @@ class Difference:
         if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
             raise ValueError("cannot compare estimates whose labels differ")
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, or their numbers."""
+        known = self.this.labels or self.other.labels
+        return known or tuple(str(j) for j in range(len(self.shares)))
+
     @cached_property
     def shares(self) -> Floats:
         """The unbiased shares of this estimate minus those of the other."""
@@ -104,3 +116,69 @@ class Difference:
         turned = vectors[:, kept].T @ self.shares
         statistic = float((turned**2 / values[kept]).sum())
         return chi_square_tail(statistic, int(kept.sum()))
+
+    def columns(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the columns of the table: answer, change, low, high, p_value."""
+        both = self.interval(level)
+        return {
+            "answer": list(self.labels),
+            "change": self.shares,
+            "low": both[:, 0].copy(),
+            "high": both[:, 1].copy(),
+            "p_value": self.p_values,
+        }
+
+    def to_document(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the comparison as plain values for JSON."""
+        columns = self.columns(level)
+        lists = {name: list(map(_plain, column)) for name, column in columns.items()}
+        return {"target": self.target, "level": level, "p_value": self.p_value, **lists}
+
+    def to_csv(self, level: float = 0.95) -> str:
+        """Return the table as CSV, with a header."""
+        return frames.to_csv(self.columns(level))
+
+    def to_arrow(self, level: float = 0.95) -> Any:
+        """Return the table as a pyarrow.Table."""
+        return frames.to_arrow(self.columns(level))
+
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """Return the table as a pandas.DataFrame."""
+        return frames.to_pandas(self.columns(level))
+
+    def to_polars(self, level: float = 0.95) -> Any:
+        """Return the table as a polars.DataFrame."""
+        return frames.to_polars(self.columns(level))
+
+    def table(self, *, level: float = 0.95, limit: int = 40) -> str:
+        """Return the table for the terminal, the surest changes first."""
+        return changes_table(self.columns(level), f"{100 * level:g} % interval", limit)
+
+    @property
+    def conclusion(self) -> str:
+        """What the overall test says, in one sentence."""
+        return (
+            f"Overall test that nothing changed in the {self.target}: "
+            f"p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
+        )
+
+    def plot(
+        self, axes: Axes | None = None, level: float = 0.95, *, title: str = "", limit: int = 30
+    ) -> Axes:
+        """Draw the changes with their intervals; return matplotlib's axes."""
+        heading = f"{100 * level:g} % intervals"
+        return plot_changes(self.columns(level), heading, title or self.conclusion, axes, limit)
+
+    def __str__(self) -> str:
+        return f"{self.table()}\n\n{self.conclusion}"
+
+    def __repr__(self) -> str:
+        largest = int(np.abs(self.shares).argmax())
+        return (
+            f"Difference({len(self.shares)} answers, target={self.target!r}, largest change "
+            f"{self.labels[largest]}: {self.shares[largest]:+.3g})"
+        )
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, np.floating) else value

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import Any
 
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms import survey_designs
 from murmurs.mechanisms.basic_rappor import BasicRappor
 from murmurs.mechanisms.cohorts import Over
+from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.hadamard import Hadamard
-from murmurs.mechanisms.krr import KRR, Warner
+from murmurs.mechanisms.krr import KRR
 from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
@@ -34,6 +37,7 @@ __all__ = [
     "SUE",
     "BasicRappor",
     "CountMeanSketch",
+    "Design",
     "Hadamard",
     "HadamardSketch",
     "LocalHashing",
@@ -45,7 +49,6 @@ __all__ = [
     "ProjectiveGeometry",
     "Rappor",
     "Subset",
-    "Warner",
     "counts_from_document",
     "from_document",
 ]
@@ -84,9 +87,16 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
         raise ValueError(f"a mechanism is an object with a name, not {shown(document)}")
     parameters = dict(document)
     name = parameters.pop("name", None)
-    kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {**BY_NAME, **OPEN}
+    if isinstance(name, str) and name in survey_designs.BY_NAME:
+        return _design(name, parameters)
+    kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
+        **BY_NAME,
+        **OPEN,
+        "Design": Design,
+    }
     if not isinstance(name, str) or name not in kinds:
-        raise ValueError(f"there is no mechanism {shown(name)}; there are {', '.join(kinds)}")
+        known = ", ".join([*kinds, *survey_designs.BY_NAME])
+        raise ValueError(f"there is no mechanism {shown(name)}; there are {known}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
         raise ValueError(
@@ -96,6 +106,22 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
         made = _made(name, kinds[name], parameters)
         return _seen_over(made, seen_over) if seen_over else made
     except TypeError as error:  # in a document, a wrong type is a wrong value
+        raise ValueError(str(error)) from None
+
+
+def _design(name: str, parameters: dict[str, Any]) -> Design:
+    """Return a design of survey research by its name."""
+    make = survey_designs.BY_NAME[name]
+    known = inspect.signature(make).parameters
+    unknown = sorted(set(parameters) - set(known))
+    if unknown:
+        raise ValueError(f"{name} has no parameter {shown(unknown[0])}; it has {', '.join(known)}")
+    needed = {key for key, value in known.items() if value.default is value.empty}
+    if needed - set(parameters):
+        raise ValueError(f"{name} needs {', '.join(sorted(needed - set(parameters)))}")
+    try:
+        return make(**parameters)
+    except TypeError as error:
         raise ValueError(str(error)) from None
 
 

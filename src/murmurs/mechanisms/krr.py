@@ -8,13 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from murmurs import kernels
-from murmurs.boundary.checks import real
 from murmurs.channels.symmetric import Symmetric
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.mechanisms.truthful import Truthful
 from murmurs.numerics.arrays import Integers
 from murmurs.numerics.sampling import split_uniformly
-from murmurs.privacy import SCALE, log_above, truth_ratio
 from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
@@ -79,19 +77,3 @@ class KRR(Truthful[int]):
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(histogram, float(self.truth_probability))
         return honest + split_uniformly(histogram.sum() - honest.sum(), self.k, rng)
-
-
-def Warner(eta: float) -> KRR:  # noqa: N802 - it makes a mechanism, as a class would
-    """Return Warner's randomised response: the truth with probability eta, otherwise the opposite.
-
-    It is `KRR` with k = 2; epsilon = ln(eta / (1 - eta)). (Kairouz et al. print e^epsilon for
-    eta in their eq. 3; it is e^epsilon / (1 + e^epsilon).)
-
-    >>> Warner(0.75).epsilon
-    1.0986122886681098
-    """
-    eta = real(eta, "eta", 0.5, 1.0)
-    truth = int((2 * eta - 1) * SCALE)  # both operations are exact for eta in [1/2, 1]
-    if not 0 < truth < SCALE:
-        raise ValueError(f"eta must lie strictly between 1/2 and 1, not {eta:g}")
-    return KRR(k=2, epsilon=log_above(truth_ratio(truth, Fraction(2))), truth=truth)

@@ -7,9 +7,14 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
-from murmurs.numerics.arrays import Floats
+import numpy as np
+
+from murmurs.numerics.arrays import Floats, Integers
+
+Order = Literal["share", "listed"]
+"""Whether the largest share comes first, or answers come as they are listed."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
@@ -81,15 +86,16 @@ def shares_table(
     heading: str,
     truth: Floats | None = None,
     limit: int = 40,
+    order: Order = "share",
 ) -> str:
     """Return shares with bars and intervals, the largest first, and the truth if it is known.
 
-    ``columns`` are answer, share, low, high and standard_error; ``heading`` names the interval.
+    ``columns`` are answer, share, low, high and unbiased_error; ``heading`` names the interval.
     """
     shares, low, high = columns["share"], columns["low"], columns["high"]
-    digits = shown_digits(columns["standard_error"])
+    digits = shown_digits(columns["unbiased_error"])
     largest = max(float(shares.max()), 1e-12)
-    order = (-shares).argsort(kind="stable")
+    rows_shown = in_order(shares, order)
     header = ["answer", "estimate", heading, ""]
     rows = [
         [
@@ -98,26 +104,73 @@ def shares_table(
             f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
             bar(float(shares[j]), largest, 30),
         ]
-        for j in order[:limit]
+        for j in rows_shown[:limit]
     ]
     if truth is not None:
         header.insert(1, "truth")
-        for row, j in zip(rows, order, strict=False):
+        for row, j in zip(rows, rows_shown, strict=False):
             row.insert(1, percent(float(truth[j]), digits))
     text = table(header, rows)
-    if len(order) > limit:
-        text += f"\n… and {len(order) - limit} more"
+    if len(shares) > limit:
+        text += f"\n… and {len(shares) - limit} more"
     return text
 
 
-def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: int = 40) -> str:
+def changes_table(columns: Mapping[str, Any], heading: str, limit: int = 40) -> str:
+    """Return changes of shares with intervals and p-values, the smallest p-value first.
+
+    ``columns`` are answer, change, low, high and p_value; ``heading`` names the interval.
+    """
+    change, low, high = columns["change"], columns["low"], columns["high"]
+    digits = shown_digits((high - low) / 4)
+    order = columns["p_value"].argsort(kind="stable")
+    rows = [
+        [
+            columns["answer"][j],
+            points(float(change[j]), digits),
+            f"{points(float(low[j]), digits)} … {points(float(high[j]), digits)}",
+            p_text(float(columns["p_value"][j])),
+        ]
+        for j in order[:limit]
+    ]
+    text = table(["answer", "change", heading, "p-value"], rows)
+    return text + (f"\n… and {len(order) - limit} more" if len(order) > limit else "")
+
+
+def points(change: float, digits: int = 1) -> str:
+    """Return a change of a share in percentage points, with its sign.
+
+    >>> points(0.021), points(-0.3), points(0.0)
+    ('+2.1', '-30.0', '0.0')
+    """
+    text = f"{100 * change:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value with two digits.
+
+    >>> p_text(0.0312), p_text(1e-9), p_text(0.8)
+    ('0.031', '< 1e-6', '0.80')
+    """
+    return (
+        "< 1e-6" if p_value < 1e-6 else f"{p_value:#.2g}" if p_value >= 1e-3 else f"{p_value:.1e}"
+    )
+
+
+def shares_html(
+    columns: Mapping[str, Any],
+    heading: str,
+    caption: str,
+    limit: int = 40,
+    order: Order = "share",
+) -> str:
     """Return the same as an HTML table, with the intervals drawn over the bars."""
     shares, low, high = columns["share"], columns["low"], columns["high"]
-    digits = shown_digits(columns["standard_error"])
+    digits = shown_digits(columns["unbiased_error"])
     full = max(float(high.max()), 1e-12)
-    order = (-shares).argsort(kind="stable")
     lines = []
-    for j in order[:limit]:
+    for j in in_order(shares, order)[:limit]:
         share, below, above = (max(float(x[j]), 0.0) / full for x in (shares, low, high))
         drawing = (
             '<svg width="200" height="14" viewBox="0 0 200 14" role="img">'
@@ -133,14 +186,23 @@ def shares_html(columns: Mapping[str, Any], heading: str, caption: str, limit: i
         answer = html.escape(printable(str(columns["answer"][j]), keep="\n"))
         left = f'<td style="text-align:left">{answer}</td>'
         lines.append(f'<tr>{left}{numbers}<td style="text-align:left">{drawing}</td></tr>')
-    if len(order) > limit:
-        lines.append(f'<tr><td colspan="4">… and {len(order) - limit} more</td></tr>')
+    if len(shares) > limit:
+        lines.append(f'<tr><td colspan="4">… and {len(shares) - limit} more</td></tr>')
     head = "".join(f"<th>{x}</th>" for x in ("answer", "estimate", heading, ""))
     title = html.escape(printable(caption, keep="\n"))
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
+
+
+def in_order(shares: Floats, order: Order) -> Integers:
+    """Return the numbers of the answers in the order in which they are shown."""
+    if order not in get_args(Order):
+        raise ValueError(f"order must be 'share' or 'listed', not {order!r}")
+    if order == "listed":
+        return np.arange(len(shares))
+    return (-shares).argsort(kind="stable")
 
 
 def shown_digits(standard_errors: Floats) -> int:

@@ -42,7 +42,7 @@ def results(
     found = [j for j in order.tolist() if present[j] and j != estimate.other]
     lines = []
     for j in found:
-        share, error = float(estimate.shares[j]), float(columns["standard_error"][j])
+        share, error = float(estimate.shares[j]), float(columns["unbiased_error"][j])
         low, high = float(columns["low"][j]), float(columns["high"][j])
         label = columns["answer"][j]
         lines.append(Result(label, share * n, error * n, share, error, low, high))

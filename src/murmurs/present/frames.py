@@ -1,0 +1,52 @@
+"""Tables of numbers as CSV, Arrow, pandas and polars; each package is loaded when it is used."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+Columns = Mapping[str, Any]
+"""Columns by name: lists or arrays of the same length."""
+
+
+def to_csv(columns: Columns) -> str:
+    r"""Return columns as CSV, with a header.
+
+    >>> to_csv({"answer": ["tea", "mate"], "share": np.array([0.25, 0.75])})
+    'answer,share\ntea,0.25\nmate,0.75\n'
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    lists = (c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values())
+    writer.writerows(zip(*lists, strict=True))
+    return out.getvalue()
+
+
+def to_arrow(columns: Columns) -> Any:
+    """Return columns as a pyarrow.Table; arrays of numbers are not copied."""
+    return _needed("pyarrow", "frames").table(dict(columns))
+
+
+def to_pandas(columns: Columns) -> Any:
+    """Return columns as a pandas.DataFrame."""
+    return _needed("pandas", "pandas").DataFrame(dict(columns))
+
+
+def to_polars(columns: Columns) -> Any:
+    """Return columns as a polars.DataFrame."""
+    return _needed("polars", "polars").DataFrame(dict(columns))
+
+
+def _needed(package: str, extra: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ImportError(
+            f"this table needs {package}: install it with pip install 'murmurs[{extra}]'"
+        ) from None
