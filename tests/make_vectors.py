@@ -181,6 +181,50 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor, str, str]] = [
 ]
 """Mechanism, bytes that are none of its reports, and what the refusal must say."""
 
+NOT_BASE64 = "not base64 with padding"
+BAD_JSON: list[tuple[Mechanism[Any] | ORR | ORappor, Any, str]] = [
+    (KRR_5, None, "a whole number, not null"),
+    (KRR_5, "0", "a whole number, not text"),
+    (KRR_5, True, "a whole number, not bool"),
+    (KRR_5, [0], "a whole number, not list"),
+    (KRR_5, -1, "from 0 to 4"),
+    (KRR_5, 5, "from 0 to 4"),
+    (HADAMARD, 12, "from 0 to 11"),
+    (OPEN_PLACES, 300, "from 0 to 299"),
+    (OUE_5, 3, "base64 text, not int"),
+    (OUE_5, [1, 0, 0, 0, 0], "base64 text, not list"),
+    (OUE_5, "", "0 bytes are not reports of 1 bytes each"),
+    (OUE_5, "AQ", NOT_BASE64),  # no padding
+    (OUE_5, "AR==", NOT_BASE64),  # an unused bit is set
+    (OUE_5, "AQ==\n", NOT_BASE64),
+    (OUE_5, " AQ==", NOT_BASE64),
+    (OUE_5, "AQ====", NOT_BASE64),
+    (OUE_5, "_w==", NOT_BASE64),  # the alphabet of URLs
+    (OUE_5, "\u00e9Q==", NOT_BASE64),
+    (OUE_5, "AQI=", "2 bytes are not reports of 1 bytes each"),
+    (OUE_5, "IA==", "a bit after the first 5 is set"),
+    (SET_AS_BITS, "AQ==", "a list of 2 rising numbers, not text"),
+    (SET_AS_BITS, [0], "2 rising numbers"),
+    (SET_AS_BITS, [0, 1, 2], "2 rising numbers"),
+    (SET_AS_BITS, [1, 0], "2 rising numbers"),
+    (SET_AS_LIST, [3, 3], "2 rising numbers"),
+    (SET_AS_LIST, [0, 17], "from 0 to 16"),
+    (SET_AS_LIST, [0, "1"], "a whole number"),
+    (HASHED, 0, "a list of seed and value, not int"),
+    (HASHED, [0], "a list of seed and value"),
+    (HASHED, [0, 0, 0], "a list of seed and value"),
+    (HASHED, [0, 3], "value must be from 0 to 2"),
+    (HASHED, [2**32, 0], "seed must be from 0 to 4294967295"),
+    (HASHED, [-1, 0], "seed must be from 0 to 4294967295"),
+    (ROWS, "AAE=", "a list of cohort and base64 text, not text"),
+    (ROWS, [0], "a list of cohort and base64 text"),
+    (ROWS, [0, 1], "base64 text, not int"),
+    (ROWS, [2, "AQ=="], "cohort must be from 0 to 1"),
+    (ROWS, [0, "CA=="], "a bit after the first 3 is set"),
+    (OPEN_FILTERS, [0, "AQ=="], "1 bytes are not reports of 2 bytes each"),
+]
+"""Mechanism, a JSON value that is none of its reports, and what the refusal must say."""
+
 
 SECRETS = [bytes(16), bytes(range(32)), bytes([255]) * 100]
 CONTEXTS: list[tuple[str | bytes | int, ...]] = [
@@ -314,12 +358,18 @@ def report_vector(mechanism: Any, answer: int | str, draw: int) -> Vector:
         "left": 0,
         "report": in_json(report),
         "wire": mechanism.shape.pack(report).hex(),
+        "json": mechanism.shape.to_json(report),
     }
 
 
 def bad_report_vectors() -> Iterator[Vector]:
     for mechanism, wire, error in BAD:
         yield {"mechanism": mechanism.to_document(), "wire": wire, "error": error}
+
+
+def bad_json_vectors() -> Iterator[Vector]:
+    for mechanism, value, error in BAD_JSON:
+        yield {"mechanism": mechanism.to_document(), "json": value, "error": error}
 
 
 def derived_vectors() -> Iterator[Vector]:
@@ -419,6 +469,7 @@ FILES = {
     "strings.json": string_vectors,
     "reports.json": report_vectors,
     "bad_reports.json": bad_report_vectors,
+    "bad_json.json": bad_json_vectors,
     "derived.json": derived_vectors,
     "devices.json": device_vectors,
 }

@@ -28,7 +28,7 @@ def read(name: str) -> list[Vector]:
 
 
 HASHES, REPORTS, BAD = (read(name) for name in ("hash.json", "reports.json", "bad_reports.json"))
-STRINGS = read("strings.json")
+STRINGS, BAD_JSON = read("strings.json"), read("bad_json.json")
 WITH_VECTORS: dict[str, type[Any]] = {**BY_NAME, "ORR": ORR, "ORappor": ORappor}
 
 
@@ -104,7 +104,7 @@ def test_numbers_are_exact_in_javascript() -> None:
             return [x for part in value for x in numbers(part)]
         return [value] if isinstance(value, int) else []
 
-    assert max(numbers(HASHES + STRINGS + REPORTS + BAD)) <= 2**53
+    assert max(numbers(HASHES + STRINGS + REPORTS + BAD + BAD_JSON)) <= 2**53
 
 
 # What they say
@@ -213,6 +213,9 @@ def test_a_report_is_reproduced(vector: Vector) -> None:
     assert in_json(report) == vector["report"]
     assert mechanism.shape.pack(report).hex() == vector["wire"]
     assert mechanism.shape.unpack(bytes.fromhex(vector["wire"])) == report
+    assert mechanism.shape.to_json(report) == vector["json"]
+    assert mechanism.shape.from_json(vector["json"]) == report
+    assert mechanism.count([vector["json"]]) == mechanism.count(bytes.fromhex(vector["wire"]))
     assert mechanism.to_document() == vector["mechanism"]
 
 
@@ -224,3 +227,16 @@ def test_a_bad_report_is_refused_with_its_reason(vector: Vector) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the reason is looked for below
         shape.unpack(bytes.fromhex(vector["wire"]))
     assert vector["error"] in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "vector", BAD_JSON, ids=lambda v: f"{v['mechanism']['name']}-{json.dumps(v['json'])}"
+)
+def test_a_bad_json_form_is_refused_with_its_reason(vector: Vector) -> None:
+    mechanism = from_document(vector["mechanism"])
+    with pytest.raises((TypeError, ValueError)) as error:
+        mechanism.shape.from_json(vector["json"])
+    assert vector["error"] in str(error.value)
+    if not isinstance(vector["json"], str):  # to count, text is also base64 of the packed bytes
+        with pytest.raises(ValueError, match=r"^report 0 is "):
+            mechanism.count([vector["json"]])

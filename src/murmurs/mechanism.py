@@ -17,6 +17,7 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs import forms
 from murmurs.boundary.checks import index, integers, shown, whole
 from murmurs.boundary.labelled import in_order
 from murmurs.channel import MOST_PEOPLE, Channel
@@ -116,34 +117,20 @@ class AnyMechanism(ABC, Generic[Report]):
         """The information in one report, in bits; `shape.size` is its length in bytes."""
         return self.shape.bits
 
-    def count(self, reports: Reports | bytes | bytearray | memoryview | Iterable[Any]) -> Counts:
-        """Count reports.
+    def count(self, reports: object) -> Counts:
+        r"""Count reports, in whatever form they come.
 
-        Reports are an array from `encode_many`, an iterable of such arrays (which need not fit in
-        memory together), an iterable of single reports from `encode`, or bytes with packed reports
-        one after another.
+        Reports are an array from `encode_many`; a column of pandas, polars or Arrow (integers,
+        binary, base64 text or lists); bytes with packed reports one after another, or base64 text
+        of them; or an iterable of single reports: as `encode` returns them, as packed bytes, as
+        base64 text of these, or in their JSON form (`shape.to_json`). An iterable of arrays or
+        columns need not fit in memory.
+
+        >>> from murmurs import KRR
+        >>> KRR(k=4, epsilon=1.0).count([2, b"\x02", "Aw=="]).cells
+        array([0, 0, 2, 1])
         """
-        if isinstance(reports, np.ndarray):
-            return self._count_array(reports)
-        if isinstance(reports, bytes | bytearray | memoryview):
-            return self._count_array(self.shape.from_bytes(reports))
-        if isinstance(reports, Mapping) or hasattr(reports, "columns"):
-            raise TypeError(
-                f"reports are an array, bytes, or a list of reports, not {type(reports).__name__}: "
-                "if they are counted already, use Counts"
-            )
-        n, cells = 0, np.zeros(self.channel.cells, np.int64)
-        single: list[Any] = []
-        for part in reports:
-            if isinstance(part, np.ndarray) and part.ndim > 0:
-                counts = self._count_array(part)
-                n, cells = n + counts.n, cells + counts.cells
-            else:
-                single.append(part)
-        if single:
-            counts = self._count_array(self.shape.stack(single))
-            n, cells = n + counts.n, cells + counts.cells
-        return Counts(self, n, cells)
+        return self.count_checked(forms.arrays(reports, self.shape))
 
     def count_checked(self, parts: Iterable[Reports]) -> Counts:
         """Count arrays of reports that are checked already, such as those from files."""
@@ -152,10 +139,6 @@ class AnyMechanism(ABC, Generic[Report]):
             n += len(part)
             cells += self._count(part)
         return Counts(self, n, cells)
-
-    def _count_array(self, reports: Reports) -> Counts:
-        checked = self.shape.check(reports)
-        return Counts(self, len(checked), self._count(checked))
 
     def to_document(self) -> dict[str, Any]:
         """Return name and parameters, with the integer probabilities, as plain values for JSON."""

@@ -4,6 +4,8 @@ All reports of a shape have the same number of bytes, so a batch is their concat
 is a view of it. Numbers are little-endian; bit j of a row of bits is bit j % 8 of byte j // 8, and
 the unused bits of the last byte are zero. A report that does not fit its shape is refused, with its
 value.
+
+A report also has one JSON form: a number, base64 text of its bits, or a list of these.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown, whole
 from murmurs.numerics.arrays import first_outside
 
@@ -31,6 +34,18 @@ def smallest_unsigned(count: int) -> np.dtype[Any]:
         if count <= limit:
             return np.dtype(name)
     raise ValueError(f"{count} kinds of report need more than four bytes each")
+
+
+class BadReportError(ValueError):
+    """One of many reports does not fit; ``position`` says which, and ``rule`` why."""
+
+    def __init__(self, position: int, rule: str) -> None:
+        super().__init__(f"report {position} {rule}")
+        self.position, self.rule = position, rule
+
+    def after(self, earlier: int) -> BadReportError:
+        """Return the error of the same report, with so many reports before the first."""
+        return BadReportError(earlier + self.position, self.rule)
 
 
 class Shape(ABC, Generic[Report]):
@@ -61,6 +76,14 @@ class Shape(ABC, Generic[Report]):
         """Return the bytes of one report; refuse a report of another shape."""
 
     @abstractmethod
+    def to_json(self, report: Report) -> Any:
+        """Return one report as a plain value for JSON; refuse a report of another shape."""
+
+    @abstractmethod
+    def from_json(self, value: Any) -> Report:
+        """Return the report that a JSON value represents; refuse any other value."""
+
+    @abstractmethod
     def _unpack(self, row: bytes) -> Report: ...
 
     @abstractmethod
@@ -72,11 +95,17 @@ class Shape(ABC, Generic[Report]):
 
     def from_bytes(self, data: bytes | bytearray | memoryview, *, one: bool = False) -> Reports:
         """Return a batch of reports as an array, without copying; refuse bad reports."""
+        return self.check(self.view(data, one=one))
+
+    def view(self, data: bytes | bytearray | memoryview, *, one: bool = False) -> Reports:
+        """Return a batch of reports as an array that is not checked yet."""
         length = memoryview(data).nbytes
         if (one and length != self.size) or length % self.size:
             raise ValueError(f"{length} bytes are not reports of {self.size} bytes each: {self}")
         array = np.frombuffer(data, self.dtype)
-        return self.check(array if self.columns is None else array.reshape(-1, self.columns))
+        if not array.flags.aligned:  # a part of a larger buffer may begin anywhere
+            array = array.copy()
+        return array if self.columns is None else array.reshape(-1, self.columns)
 
     def stack(self, reports: Iterable[Report]) -> Reports:
         """Return single reports as one array."""
@@ -106,7 +135,12 @@ class Shape(ABC, Generic[Report]):
 
     def refuse(self, position: int, what: str) -> None:
         """Raise the error for one report of an array."""
-        raise ValueError(f"report {position} is not a {self}: {what}")
+        raise BadReportError(position, f"is not a {self}: {what}")
+
+    def _not_json(self, rule: str, value: object) -> TypeError:
+        """Return the error for a value that is no report; it may be an answer, so only its type."""
+        kind = {"str": "text", "NoneType": "null"}.get(type(value).__name__, type(value).__name__)
+        return TypeError(f"in JSON a report of {self} is {rule}, not {kind}")
 
 
 @dataclass(frozen=True)
@@ -128,6 +162,16 @@ class Category(Shape[int]):
     def pack(self, report: int) -> bytes:
         """Return the category's little-endian bytes."""
         return whole(report, "report", 0, self.count - 1).to_bytes(self.size, "little")
+
+    def to_json(self, report: int) -> int:
+        """Return the category, a whole number."""
+        return self._unpack(self.pack(report))
+
+    def from_json(self, value: Any) -> int:
+        """Return the category that a whole number represents."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._not_json("a whole number", value)
+        return self._unpack(self.pack(value))
 
     def _unpack(self, row: bytes) -> int:
         return int.from_bytes(row, "little")
@@ -199,6 +243,16 @@ class Bits(Shape[bytes]):
         self.from_bytes(report, one=True)
         return report
 
+    def to_json(self, report: bytes) -> str:
+        """Return the packed bytes as base64 text."""
+        return base64s.to_text(self.pack(report))
+
+    def from_json(self, value: Any) -> bytes:
+        """Return the bits that base64 text of their packed bytes represents."""
+        if not isinstance(value, str):
+            raise self._not_json("base64 text", value)
+        return self.pack(base64s.from_text(value))
+
     def _unpack(self, row: bytes) -> bytes:
         return row
 
@@ -251,6 +305,16 @@ class Members(Shape[tuple[int, ...]]):
             flags[members] = 1
             return np.packbits(flags, bitorder="little").tobytes()
         return np.array(members, self.dtype).tobytes()
+
+    def to_json(self, report: tuple[int, ...]) -> list[int]:
+        """Return the members as a rising list."""
+        return list(self._unpack(self.pack(report)))
+
+    def from_json(self, value: Any) -> tuple[int, ...]:
+        """Return the set that a rising list of its members represents."""
+        if not isinstance(value, list):
+            raise self._not_json(f"a list of {self.w} rising numbers", value)
+        return self._unpack(self.pack(tuple(value)))
 
     def _unpack(self, row: bytes) -> tuple[int, ...]:
         if self.as_bits:
@@ -307,6 +371,16 @@ class Hashed(Shape[Hash]):
         head = whole(seed, "seed", 0, 2**32 - 1).to_bytes(4, "little")
         return head + value.to_bytes(self.size - 4, "little")
 
+    def to_json(self, report: Hash) -> list[int]:
+        """Return the list of seed and value."""
+        return list(self._unpack(self.pack(report)))
+
+    def from_json(self, value: Any) -> Hash:
+        """Return the report that a list of seed and value represents."""
+        if not isinstance(value, list) or len(value) != 2:
+            raise self._not_json("a list of seed and value", value)
+        return self._unpack(self.pack(Hash(*value)))
+
     def _unpack(self, row: bytes) -> Hash:
         return Hash(int.from_bytes(row[:4], "little"), int.from_bytes(row[4:], "little"))
 
@@ -347,6 +421,18 @@ class BitsByCohort(Shape[CohortBits]):
         width = -(-self.count // 8)
         head = whole(cohort, "cohort", 0, self.cohorts - 1).to_bytes(self.size - width, "little")
         return head + Bits(self.count).pack(cast(bytes, bits))
+
+    def to_json(self, report: CohortBits) -> list[int | str]:
+        """Return the list of the cohort and the packed bits as base64 text."""
+        cohort, bits = self._unpack(self.pack(report))
+        return [cohort, base64s.to_text(bits)]
+
+    def from_json(self, value: Any) -> CohortBits:
+        """Return the report that a list of cohort and base64 text represents."""
+        if not isinstance(value, list) or len(value) != 2:
+            raise self._not_json("a list of cohort and base64 text", value)
+        cohort, bits = value
+        return self._unpack(self.pack(CohortBits(cohort, Bits(self.count).from_json(bits))))
 
     def _unpack(self, row: bytes) -> CohortBits:
         split = self.size - -(-self.count // 8)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -28,7 +27,7 @@ from murmurs.files.headers import (
 from murmurs.files.pooled import pooled
 from murmurs.question import Question
 from murmurs.survey import Survey
-from murmurs.wire import Reports, Shape
+from murmurs.wire import BadReportError, Reports, Shape
 
 BLOCK = 2**12
 """The most bytes of reports in a block; a longer report has its own block."""
@@ -144,15 +143,10 @@ def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[
         for data in _gathered(_read_blocks(path, file, line, shape.size, salvage)):
             try:
                 part = shape.from_bytes(data)
-            except ValueError as error:
-                raise ValueError(f"{named(path)}: {_counted_on(str(error), done)}") from None
+            except BadReportError as error:
+                raise ValueError(f"{named(path)}: {error.after(done)}") from None
             done += len(part)
             yield _Part(question, part)
-
-
-def _counted_on(message: str, done: int) -> str:
-    """Return a message about a report of a part, with its number in the whole file."""
-    return re.sub(r"^report (\d+)", lambda found: f"report {done + int(found[1])}", message)
 
 
 def _asked(path: Path, line: bytes, survey: Survey) -> Question:

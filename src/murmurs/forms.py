@@ -1,0 +1,274 @@
+"""Reports in the forms that people have them: arrays, columns, bytes, base64 text and JSON values.
+
+`arrays` turns any of them into arrays of one shape, in bounded parts, without copying what is laid
+out that way already. pandas, polars and Arrow are recognised without importing them. Every report
+is checked by its shape, and an error gives its position among all reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from murmurs.boundary import base64s
+from murmurs.boundary.answers import is_missing
+from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
+
+_PART = 2**16
+_PACKAGES = ("pandas", "polars", "pyarrow")
+_MISSING = "is missing: leave it out"
+_FORMS = "reports are an array or a column, bytes, base64 text, or a list of reports"
+
+
+def arrays(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
+    r"""Return reports in any form as checked arrays of this shape.
+
+    >>> shape = Category(300)
+    >>> [part.tolist() for part in arrays([258, b"\x02\x01", "AgE=", np.array([2, 1])], shape)]
+    [[258, 258, 258], [2, 1]]
+    >>> next(arrays([1, 300], shape))
+    Traceback (most recent call last):
+    murmurs.wire.BadReportError: report 1 is not a Category(count=300): 300 is outside 0..299
+    """
+    done, pieces = 0, _pieces(reports, shape)
+    while True:
+        try:
+            piece = next(pieces, None)
+            if piece is None:
+                return
+            checked = shape.check(piece)
+        except BadReportError as error:
+            raise error.after(done) from None
+        done += len(checked)
+        yield checked
+
+
+def _pieces(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
+    """Return unchecked arrays; an error has the position after the reports returned before it."""
+    if isinstance(reports, str):
+        yield shape.view(_of_long_text(reports))
+    elif isinstance(reports, bytes | bytearray | memoryview):
+        yield shape.view(reports)
+    elif isinstance(reports, Mapping) or _is_table(reports):
+        raise TypeError(
+            f"{_FORMS}, not {type(reports).__name__}: if they are counted already, use Counts; of "
+            "a table, select the column"
+        )
+    elif _is_column(reports):
+        yield from _of_column(reports, shape)
+    elif isinstance(reports, Iterable):
+        yield from _of_items(reports, shape)
+    else:
+        raise TypeError(f"{_FORMS}, not {type(reports).__name__}")
+
+
+def _is_table(value: object) -> bool:
+    return hasattr(value, "columns")
+
+
+def _is_column(value: object) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 0
+    if type(value).__module__.partition(".")[0] not in _PACKAGES or _is_table(value):
+        return False
+    return hasattr(value, "__len__") and not hasattr(value, "as_py")  # a scalar of Arrow has it
+
+
+def _of_long_text(text: str) -> bytes:
+    """Return the bytes of base64 text, which may be broken into lines."""
+    try:
+        return base64s.from_text("".join(text.split()))
+    except ValueError as error:
+        raise ValueError(f"{error}: texts of one report each are given as a list") from None
+
+
+def _of_items(items: Iterable[Any], shape: Shape[Any]) -> Iterator[Reports]:
+    """Return single reports in parts, and columns among them one by one, in their order."""
+    single: list[Any] = []
+    for item in items:
+        if type(item) not in _SINGLE and _is_column(item):
+            if single:
+                yield _packed(single, shape)
+                single = []
+            yield from _of_column(item, shape)
+        elif type(item) not in _SINGLE and _is_table(item):
+            raise TypeError(f"{_FORMS}, not of {type(item).__name__}: select the column")
+        else:
+            single.append(item)
+            if len(single) == _PART:
+                yield _packed(single, shape)
+                single = []
+    if single:
+        yield _packed(single, shape)
+
+
+_SINGLE = frozenset({int, bytes, str, list, tuple, type(None)})
+"""The types of most single reports, which need no closer look."""
+
+
+def _packed(single: list[Any], shape: Shape[Any]) -> Reports:
+    kinds = set(map(type, single))
+    if kinds == {int} and isinstance(shape, Category) and max(map(abs, single)) < 2**63:
+        return np.array(single, np.int64)
+    if kinds == {bytes} and set(map(len, single)) == {shape.size}:
+        return shape.view(b"".join(single))
+    rows = []
+    for position, item in enumerate(single):
+        try:
+            rows.append(_row(item, shape))
+        except BadReportError as error:
+            raise BadReportError(position, error.rule) from None
+        except (TypeError, ValueError) as error:
+            raise BadReportError(position, f"is refused: {error}") from None
+    return shape.view(b"".join(rows))
+
+
+def _row(item: Any, shape: Shape[Any]) -> bytes:
+    """Return the bytes of one report, as `encode` returns it, packed, as base64 text or in JSON."""
+    if hasattr(item, "as_py"):
+        item = item.as_py()
+    if is_missing(item):
+        raise BadReportError(0, _MISSING)
+    if isinstance(item, str):
+        try:
+            item = base64s.from_text(item)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; labels that were randomised already are counted with "
+                "question.count_reported(labels)"
+            ) from None
+    if isinstance(item, bytes | bytearray | memoryview):
+        if memoryview(item).nbytes != shape.size:
+            length = memoryview(item).nbytes
+            raise ValueError(f"{length} bytes are not one report of {shape.size} bytes: {shape}")
+        return bytes(item)
+    return shape.pack(shape.from_json(item) if isinstance(item, list) else item)
+
+
+def _of_column(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
+    package = type(column).__module__.partition(".")[0]
+    if isinstance(column, np.ndarray):
+        yield from _of_array(column, shape)
+    elif package == "pandas":
+        yield from _of_pandas(column, shape)
+    elif package == "polars":
+        yield from _of_polars(column, shape)
+    else:
+        yield from _of_arrow(column, shape)
+
+
+def _refuse_missing(missing: Any) -> None:
+    """Refuse the first position where a report is missing."""
+    flags = np.asarray(missing, bool)
+    if flags.any():
+        raise BadReportError(int(flags.argmax()), _MISSING)
+
+
+def _of_array(array: Reports, shape: Shape[Any]) -> Iterator[Reports]:
+    if isinstance(array, np.ma.MaskedArray):
+        mask = np.frombuffer(
+            np.ma.getmaskarray(array).tobytes(), bool
+        )  # of records, field by field
+        if mask.any():
+            _refuse_missing(mask.reshape(len(array), -1).any(axis=1))
+        array = array.data
+    dtype = array.dtype
+    if dtype == shape.dtype or array.ndim > 1:
+        yield array
+    elif dtype.kind in "SV" and dtype.fields is None and dtype.itemsize == shape.size:
+        yield shape.view(np.ascontiguousarray(array).tobytes())
+    elif dtype.kind in "OUT":
+        yield from _of_items(array.tolist(), shape)
+    else:
+        if dtype.kind == "f":
+            _refuse_missing(np.isnan(array))
+        yield array
+
+
+def _of_pandas(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        yield from _of_array(np.asarray(column), shape)
+        return
+    _refuse_missing(column.isna())
+    if hasattr(dtype, "pyarrow_dtype"):
+        values = getattr(column, "array", column)
+        yield from _of_arrow(values.__arrow_array__(), shape)
+    elif hasattr(dtype, "numpy_dtype"):
+        yield from _of_array(column.to_numpy(dtype.numpy_dtype), shape)
+    else:
+        yield from _of_array(np.asarray(column), shape)
+
+
+def _of_polars(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
+    if column.null_count():
+        _refuse_missing(column.is_null().to_numpy())
+    if column.dtype.is_integer():
+        yield column.to_numpy()
+        return
+    try:
+        arrow = column.to_arrow()
+    except ImportError:  # polars converts without pyarrow too, one by one
+        yield from _of_items(column.to_list(), shape)
+        return
+    yield from _of_arrow(arrow, shape)
+
+
+def _of_arrow(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
+    """Return the chunks of an Arrow column; numbers and binary are views of its buffers."""
+    for chunk in getattr(column, "chunks", [column]):
+        if chunk.null_count:
+            _refuse_missing(chunk.is_null().to_numpy(zero_copy_only=False))
+        if len(chunk):
+            yield from _of_chunk(chunk, shape)
+
+
+def _of_chunk(chunk: Any, shape: Shape[Any]) -> Iterator[Reports]:
+    from pyarrow import binary, types, uint8
+
+    kind, n, size = chunk.type, len(chunk), shape.size
+    if types.is_integer(kind):
+        yield chunk.to_numpy()
+    elif types.is_dictionary(kind):
+        yield from _of_arrow(chunk.dictionary_decode(), shape)
+    elif types.is_fixed_size_binary(kind):
+        if kind.byte_width != size:
+            raise BadReportError(0, _wrong_length(kind.byte_width, shape))
+        yield shape.view(memoryview(chunk.buffers()[1])[chunk.offset * size :][: n * size])
+    elif types.is_binary(kind) or types.is_large_binary(kind):
+        yield shape.view(_joined(chunk, np.int32 if types.is_binary(kind) else np.int64, shape))
+    elif types.is_binary_view(kind):
+        yield from _of_chunk(chunk.cast(binary()), shape)
+    elif isinstance(shape, Bits) and types.is_fixed_size_list(kind) and kind.value_type == uint8():
+        yield chunk.flatten().to_numpy().reshape(n, kind.list_size)
+    elif types.is_nested(kind) or _is_text(kind):
+        for start in range(0, n, _PART):
+            yield _packed(chunk.slice(start, _PART).to_pylist(), shape)
+    else:
+        raise TypeError(f"a column of {kind} does not hold reports of {shape}")
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string)) or (
+        types.is_string_view(kind)
+    )
+
+
+def _joined(chunk: Any, offset: type[Any], shape: Shape[Any]) -> memoryview:
+    """Return the bytes of binary values, which lie one after another, if all are reports."""
+    _, ends, data = chunk.buffers()
+    places = np.frombuffer(ends, offset)[chunk.offset : chunk.offset + len(chunk) + 1]
+    lengths = np.diff(places)
+    wrong = lengths != shape.size
+    if wrong.any():
+        where = int(wrong.argmax())
+        raise BadReportError(where, _wrong_length(int(lengths[where]), shape))
+    return memoryview(data)[places[0] : places[-1]]
+
+
+def _wrong_length(length: int, shape: Shape[Any]) -> str:
+    return f"is refused: {length} bytes are not one report of {shape.size} bytes: {shape}"

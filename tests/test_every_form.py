@@ -1,0 +1,370 @@
+"""Reports give the same counts in every form in which they may come, for every mechanism.
+
+A new form joins the battery by being listed in `FORMS`; a form that only some shapes have gives
+None for the others.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from murmurs import KRR, ORR, OUE, LocalHashing, Question, Subset
+from murmurs.mechanism import AnyMechanism
+from murmurs.forms import arrays
+from murmurs.wire import BadReportError, Category, Reports, Shape
+from tests.laws import SMALL
+
+N = 500
+Form = Callable[[Shape[Any], Reports], Any]
+
+
+def rows(shape: Shape[Any], reports: Reports) -> list[bytes]:
+    data, size = reports.tobytes(), shape.size
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def texts(shape: Shape[Any], reports: Reports) -> list[str]:
+    return [base64.b64encode(row).decode() for row in rows(shape, reports)]
+
+
+def as_json(shape: Shape[Any], reports: Reports) -> list[Any]:
+    values = [shape.to_json(report) for report in shape.unstack(reports)]
+    found: list[Any] = json.loads(json.dumps(values))
+    return found
+
+
+def lines(text: str) -> str:
+    return "\n".join(text[at : at + 76] for at in range(0, len(text), 76)) + "\n"
+
+
+def chunked(values: list[Any], kind: Any) -> Any:
+    return pa.chunked_array([values[:100], [], values[100:101], values[101:]], kind)
+
+
+def sliced(values: list[Any], kind: Any) -> Any:
+    """Values as a part of a larger array, whose buffers begin elsewhere."""
+    return pa.array([values[0], values[0], values[0], *values, values[0]], kind)[3:-1]
+
+
+def of_numbers(make: Callable[[Reports], Any]) -> Form:
+    return lambda shape, reports: make(reports) if isinstance(shape, Category) else None
+
+
+def of_lists(make: Callable[[list[Any]], Any]) -> Form:
+    """Only for shapes whose JSON form is a list of numbers."""
+
+    def form(shape: Shape[Any], reports: Reports) -> Any:
+        values = as_json(shape, reports)
+        numbers = all(isinstance(v, list) and set(map(type, v)) == {int} for v in values)
+        return make(values) if numbers else None
+
+    return form
+
+
+def masked(values: Any) -> Any:
+    return np.ma.masked_array(values, mask=False)
+
+
+FORMS: dict[str, Form] = {
+    "array": lambda shape, reports: reports,
+    "array in reverse memory order": lambda shape, reports: reports[::-1].copy()[::-1],
+    "list of arrays": lambda shape, reports: [reports[:100], reports[100:]],
+    "generator of arrays": lambda shape, reports: (reports[a:b] for a, b in pairwise((0, 9, N))),
+    "single reports": lambda shape, reports: shape.unstack(reports),
+    "generator of single reports": lambda shape, reports: iter(shape.unstack(reports)),
+    "tuple of single reports": lambda shape, reports: tuple(shape.unstack(reports)),
+    "bytes": lambda shape, reports: reports.tobytes(),
+    "bytearray": lambda shape, reports: bytearray(reports.tobytes()),
+    "part of a memoryview": lambda shape, reports: memoryview(b"x" + reports.tobytes())[1:],
+    "list of bytes": rows,
+    "list of bytearrays": lambda shape, reports: [bytearray(row) for row in rows(shape, reports)],
+    "base64 text": lambda shape, reports: base64.b64encode(reports.tobytes()).decode(),
+    "base64 text in lines": lambda shape, r: lines(base64.b64encode(r.tobytes()).decode()),
+    "list of base64 texts": texts,
+    "list of JSON values": as_json,
+    "every second in another form": lambda shape, reports: [
+        (row, text)[i % 2]
+        for i, (row, text) in enumerate(
+            zip(rows(shape, reports), as_json(shape, reports), strict=True)
+        )
+    ],
+    "columns, arrays and single reports": lambda shape, reports: [
+        *rows(shape, reports[:7]),
+        pa.array(rows(shape, reports[7:50]), pa.binary()),
+        reports[50:60],
+        pd.Series(texts(shape, reports[60:])),
+    ],
+    "array of bytes": lambda s, r: np.frombuffer(r.tobytes(), f"V{s.size}"),
+    "array of NumPy's bytes": lambda s, r: np.frombuffer(r.tobytes(), f"S{s.size}"),
+    "array of objects": lambda shape, reports: np.array([*rows(shape, reports), None], object)[:-1],
+    "array of texts": lambda shape, reports: np.array(texts(shape, reports)),
+    "array of NumPy's strings": lambda s, r: np.array(texts(s, r), np.dtypes.StringDType()),
+    "masked array": lambda shape, reports: masked(reports),
+    "array of int64": of_numbers(lambda reports: reports.astype(np.int64)),
+    "array in big-endian order": of_numbers(lambda reports: reports.astype(">i4")),
+    "list of NumPy integers": of_numbers(lambda reports: list(reports.astype(np.int64))),
+    "pandas bytes": lambda s, r: pd.Series(rows(s, r)),
+    "pandas texts": lambda s, r: pd.Series(texts(s, r)),
+    "pandas objects": lambda s, r: pd.Series(texts(s, r), dtype=object),
+    "pandas texts of Arrow": lambda s, r: pd.Series(texts(s, r), dtype=pd.ArrowDtype(pa.string())),
+    "pandas bytes of Arrow": lambda s, r: pd.Series(rows(s, r), dtype=pd.ArrowDtype(pa.binary())),
+    "pandas JSON values": lambda s, r: pd.Series(as_json(s, r)),
+    "pandas categories": lambda s, r: pd.Series(texts(s, r), dtype="category"),
+    "pandas index": lambda s, r: pd.Index(texts(s, r)),
+    "pandas with another index": lambda s, r: pd.Series(rows(s, r), index=range(N, 0, -1)),
+    "pandas integers": of_numbers(pd.Series),
+    "pandas nullable integers": of_numbers(lambda r: pd.Series(r, dtype="Int64")),
+    "pandas integers of Arrow": of_numbers(lambda r: pd.Series(r, dtype="int32[pyarrow]")),
+    "polars bytes": lambda s, r: pl.Series(rows(s, r)),
+    "polars texts": lambda s, r: pl.Series(texts(s, r)),
+    "polars categories": lambda s, r: pl.Series(texts(s, r), dtype=pl.Categorical),
+    "polars integers": of_numbers(lambda r: pl.Series(r.astype(np.int64))),
+    "polars lists": of_lists(pl.Series),
+    "polars in chunks": lambda s, r: pl.concat(
+        [pl.Series(rows(s, r[:9])), pl.Series(rows(s, r[9:]))], rechunk=False
+    ),
+    "Arrow fixed-size binary": lambda s, r: pa.array(rows(s, r), pa.binary(s.size)),
+    "Arrow binary": lambda s, r: pa.array(rows(s, r), pa.binary()),
+    "Arrow large binary": lambda s, r: pa.array(rows(s, r), pa.large_binary()),
+    "Arrow binary view": lambda s, r: pa.array(rows(s, r), pa.binary_view()),
+    "Arrow texts": lambda s, r: pa.array(texts(s, r)),
+    "Arrow large texts": lambda s, r: pa.array(texts(s, r), pa.large_string()),
+    "Arrow text views": lambda s, r: pa.array(texts(s, r), pa.string_view()),
+    "Arrow dictionary": lambda s, r: pa.array(texts(s, r)).dictionary_encode(),
+    "Arrow dictionary of binary": lambda s, r: pa.array(rows(s, r)).dictionary_encode(),
+    "Arrow chunks of fixed-size binary": lambda s, r: chunked(rows(s, r), pa.binary(s.size)),
+    "Arrow chunks of binary": lambda s, r: chunked(rows(s, r), pa.binary()),
+    "Arrow chunks of texts": lambda s, r: chunked(texts(s, r), pa.string()),
+    "part of Arrow fixed-size binary": lambda s, r: sliced(rows(s, r), pa.binary(s.size)),
+    "part of Arrow binary": lambda s, r: sliced(rows(s, r), pa.binary()),
+    "part of Arrow large binary": lambda s, r: sliced(rows(s, r), pa.large_binary()),
+    "list of Arrow's scalars": lambda s, r: list(pa.array(rows(s, r), pa.binary())),
+    "Arrow integers": of_numbers(pa.array),
+    "Arrow 64-bit integers": of_numbers(lambda r: pa.array(r, pa.int64())),
+    "Arrow chunks of integers": of_numbers(lambda r: chunked(r.tolist(), pa.int32())),
+    "part of Arrow integers": of_numbers(lambda r: sliced(r.tolist(), pa.int32())),
+    "Arrow dictionary of integers": of_numbers(lambda r: pa.array(r).dictionary_encode()),
+    "Arrow lists": of_lists(pa.array),
+    "Arrow large lists": of_lists(lambda v: pa.array(v, pa.large_list(pa.int64()))),
+    "Arrow fixed-size lists": of_lists(lambda v: pa.array(v, pa.list_(pa.int64(), len(v[0])))),
+    "Arrow fixed-size lists of bytes": lambda s, r: (
+        pa.array([list(row) for row in rows(s, r)], pa.list_(pa.uint8(), s.size))
+        if isinstance(s, type(OUE(k=4, epsilon=1.0).shape))
+        else None
+    ),
+}
+
+WIDER: list[AnyMechanism[Any]] = [
+    KRR(k=300, epsilon=1.0),
+    KRR(k=70_000, epsilon=9.0),
+    OUE(k=20, epsilon=1.0),
+    Subset(k=1000, epsilon=4.0, w=3),
+    LocalHashing(k=50, epsilon=6.0, g=300),
+    ORR(epsilon=3.0, width=21, cohorts=5000),
+]
+"""Reports of several bytes, whose parts may be unaligned."""
+
+
+def made(mechanism: Any) -> Reports:
+    rng = np.random.default_rng(1)
+    if isinstance(mechanism, ORR):
+        return mechanism.encode_many(["tea"] * N, rng)
+    reports: Reports = mechanism.encode_many(rng.integers(0, mechanism.k, N), rng)
+    return reports
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_gives_the_same_counts(name: str) -> None:
+    used = 0
+    for mechanism in [*SMALL, *WIDER]:
+        reports = made(mechanism)
+        form = FORMS[name](mechanism.shape, reports)
+        if form is not None:
+            used += 1
+            assert mechanism.count(form) == mechanism.count(reports), mechanism
+    assert used >= 3
+
+
+@pytest.mark.parametrize("mechanism", [*SMALL, *WIDER], ids=repr)
+def test_a_report_goes_through_json_and_back(mechanism: AnyMechanism[Any]) -> None:
+    shape = mechanism.shape
+    for report in shape.unstack(made(mechanism)):
+        value = json.loads(json.dumps(shape.to_json(report)))
+        again = shape.from_json(value)
+        assert again == report
+        assert type(again) is type(report)
+
+
+@pytest.mark.parametrize("mechanism", [*SMALL, *WIDER], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 1.0, -1, 2**70, "", "t", "AA", "tea", {}, b"\0", (0, 1), [], [0]),
+        *(
+            [0, 0, 0, 0],
+            [True, 1],
+            [0, "tea"],
+            [2**40, 0],
+            ["0", 0],
+            [[0], 1],
+            [0, None],
+            [0.0, 1.0],
+        ),
+    ],
+    ids=repr,
+)
+def test_no_other_value_is_a_report_in_json(mechanism: AnyMechanism[Any], value: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        mechanism.shape.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "value", "rule"),
+    [
+        (KRR(k=4, epsilon=1.0), "tea", "is a whole number, not text"),
+        (KRR(k=4, epsilon=1.0), True, "is a whole number, not bool"),
+        (KRR(k=4, epsilon=1.0), 4, "report must be from 0 to 3, not 4"),
+        (OUE(k=4, epsilon=1.0), 3, "is base64 text, not int"),
+        (OUE(k=4, epsilon=1.0), "AA", "this text is not base64 with padding"),
+        (OUE(k=4, epsilon=1.0), "AB==", "this text is not base64 with padding"),
+        (OUE(k=4, epsilon=1.0), "A_==", "this text is not base64 with padding"),
+        (OUE(k=4, epsilon=1.0), "名", "this text is not base64 with padding"),
+        (OUE(k=4, epsilon=1.0), "AAA=", "2 bytes are not reports of 1 bytes each"),
+        (OUE(k=4, epsilon=1.0), "EA==", "a bit after the first 4 is set"),
+        (Subset(k=5, epsilon=1.0, w=2), [2, 1], "is 2 rising numbers"),
+        (Subset(k=5, epsilon=1.0, w=2), None, "is a list of 2 rising numbers, not null"),
+        (LocalHashing(k=4, epsilon=1.0, g=3), [1, 3], "value must be from 0 to 2"),
+        (LocalHashing(k=4, epsilon=1.0, g=3), [1], "is a list of seed and value, not list"),
+    ],
+)
+def test_a_bad_json_value_is_refused_with_the_rule(mechanism: Any, value: Any, rule: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=rule):
+        mechanism.shape.from_json(value)
+
+
+# Bad forms
+
+
+RR, BITS, HASHED = KRR(k=300, epsilon=1.0), OUE(k=4, epsilon=1.0), LocalHashing(4, 1.0, g=3)
+GOOD = [b"\0\0"] * 5
+NO_BASE64 = "is refused: this text is not base64 with padding (RFC 4648, section 4)"
+
+BAD: dict[str, tuple[AnyMechanism[Any], Any, str]] = {
+    "list of numbers": (RR, [0] * 5 + [300], "report 5 is not a Category(count=300): 300 is out"),
+    "large number": (RR, [0] * 5 + [2**70], "report 5 is refused: report must be from 0 to 299"),
+    "truth value": (RR, [0] * 5 + [True], "report 5 is refused: report must be a whole number"),
+    "fraction": (RR, [0] * 5 + [1.0], "report 5 is refused: report must be a whole number"),
+    "none": (RR, [0] * 5 + [None], "report 5 is missing: leave it out"),
+    "label": (RR, [0] * 5 + ["coffee"], f"report 5 {NO_BASE64}; labels that were randomised"),
+    "label of four letters": (RR, [0, "mate"], "report 1 is refused: 3 bytes are not one report"),
+    "short bytes": (RR, [*GOOD, b"\0"], "report 5 is refused: 1 bytes are not one report of 2"),
+    "list for a number": (RR, [0] * 5 + [[1]], "report 5 is refused: in JSON a report of"),
+    "mapping": (RR, [0] * 5 + [{"report": 1}], "report 5 is refused: report must be a whole num"),
+    "later array": (RR, [np.zeros(5, int), np.array([0, 300])], "report 6 is not a Category"),
+    "after a column": (RR, [pa.array(GOOD), 0, 300], "report 6 is not a Category(count=300)"),
+    "generator": (RR, iter([0] * 70_000 + [-1]), "report 70000 is not a Category(count=300): -1"),
+    "long list": (RR, ["AAA="] * 70_000 + ["x"], f"report 70000 {NO_BASE64}"),
+    "pandas": (RR, pd.Series([0] * 5 + [300]), "report 5 is not a Category(count=300)"),
+    "pandas NaN": (RR, pd.Series([0, 1, None]), "report 2 is missing: leave it out"),
+    "pandas NA": (RR, pd.Series([0, 1, None], dtype="Int64"), "report 2 is missing"),
+    "pandas None": (RR, pd.Series([b"\0\0", None]), "report 1 is missing"),
+    "pandas of Arrow": (RR, pd.Series([0, None], dtype="int32[pyarrow]"), "report 1 is missing"),
+    "pandas floats": (RR, pd.Series([0.0, 1.0]), "are arrays of uint16 of shape (n), not of float"),
+    "polars null": (RR, pl.Series([0, 1, None]), "report 2 is missing: leave it out"),
+    "polars": (RR, pl.Series([0] * 5 + [300]), "report 5 is not a Category(count=300)"),
+    "polars floats": (RR, pl.Series([0.5]), "a column of double does not hold reports of Category"),
+    "masked": (RR, np.ma.masked_array([1, 2], [False, True]), "report 1 is missing"),
+    "Arrow null": (RR, chunked([0] * 300 + [None], pa.int64()), "report 300 is missing"),
+    "Arrow nulls": (RR, pa.nulls(3), "report 0 is missing"),
+    "Arrow number": (RR, chunked([0] * 300 + [300], pa.int64()), "report 300 is not a Category"),
+    "Arrow widths": (RR, pa.array(GOOD, pa.binary(2)).cast(pa.binary()), ""),
+    "Arrow width": (RR, pa.array([b"\0"], pa.binary(1)), "report 0 is refused: 1 bytes are not"),
+    "Arrow binary": (RR, chunked([*GOOD * 60, b"\0"], pa.binary()), "report 300 is refused: 1 by"),
+    "Arrow text": (RR, chunked(["AAA="] * 300 + ["tea"], pa.string()), f"report 300 {NO_BASE64}"),
+    "Arrow floats": (RR, pa.array([0.5]), "a column of double does not hold reports of Category"),
+    "Arrow booleans": (RR, pa.array([True]), "a column of bool does not hold reports of Category"),
+    "Arrow records": (HASHED, pa.array([{"seed": 1, "value": 2}]), "report 0 is refused: a report"),
+    "Arrow table": (RR, pa.table({"a": [1]}), "not Table: if they are counted already, use Count"),
+    "batches": (RR, [pa.record_batch({"a": [1]})], "not of RecordBatch: select the column"),
+    "frame": (RR, pd.DataFrame({"a": [1]}), "not DataFrame: if they are counted already"),
+    "counts": (RR, {0: 5}, "not dict: if they are counted already, use Counts"),
+    "nothing": (RR, None, "reports are an array or a column, bytes, base64 text, or a list of"),
+    "number": (RR, 7, "reports are an array or a column, bytes, base64 text, or a list of report"),
+    "text": (RR, "coffee", "this text is not base64 with padding (RFC 4648, section 4): texts of"),
+    "lines of texts": (BITS, "AQ==\nAQ==\n", "texts of one report each are given as a list"),
+    "odd bytes": (RR, bytes(5), "5 bytes are not reports of 2 bytes each"),
+    "odd text": (RR, "AAAA", "3 bytes are not reports of 2 bytes each"),
+    "padding bit": (BITS, ["AQ==", "EA=="], "report 1 is not a Bits(count=4): a bit after"),
+    "integers for bits": (BITS, pa.array([1, 2]), "reports of Bits(count=4) are arrays of uint8"),
+    "NumPy's short bytes": (RR, np.array([b"a", b"b"]), "are arrays of uint16 of shape (n), not"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_form_is_refused_with_its_position(name: str) -> None:
+    mechanism, reports, said = BAD[name]
+    if not said:
+        assert mechanism.count(reports).n == len(reports)
+        return
+    with pytest.raises((TypeError, ValueError)) as error:
+        mechanism.count(reports)
+    assert said in str(error.value)
+
+
+def test_labels_in_place_of_reports_are_not_quoted() -> None:
+    for labels in (
+        ["cocoa"],
+        "cocoa!",
+        pd.Series(["cocoa"]),
+        pa.array(["cocoa"]),
+        np.array(["cocoa"]),
+    ):
+        with pytest.raises((TypeError, ValueError)) as error:
+            RR.count(labels)
+        assert "cocoa" not in str(error.value)
+
+
+def test_a_question_counts_what_its_mechanism_counts() -> None:
+    question = Question("drink", ("tea", "mate"), epsilon=1.0)
+    assert question.count(pa.array([0, 1, 1])).cells.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(rows(RR.shape, made(RR)), pa.binary(2)),
+        pa.array(rows(RR.shape, made(RR)), pa.binary()),
+        pa.array(made(RR)),
+        pl.Series(made(RR)),
+        pd.Series(made(RR)),
+        made(RR),
+        made(RR).tobytes(),
+    ],
+    ids=lambda column: type(column).__name__,
+)
+def test_what_is_laid_out_as_reports_is_not_copied(column: Any) -> None:
+    (first,), (second,) = arrays(column, RR.shape), arrays(column, RR.shape)
+    assert first.dtype == RR.shape.dtype
+    assert np.shares_memory(first, second)
+
+
+def test_a_stream_of_single_reports_is_counted_in_parts() -> None:
+    sizes = [len(part) for part in arrays((i % 4 for i in range(200_000)), Category(4))]
+    assert max(sizes) <= 2**16
+    assert sum(sizes) == 200_000
+
+
+def test_the_error_of_a_report_can_be_moved() -> None:
+    error = BadReportError(3, "is missing")
+    assert str(error.after(10)) == "report 13 is missing"
+    assert error.after(10).position == 13
