@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 
 from murmurs import KRR, ORR, OUE, LocalHashing, Question, Subset
-from murmurs.mechanism import AnyMechanism
 from murmurs.forms import arrays
+from murmurs.mechanism import AnyMechanism
 from murmurs.wire import BadReportError, Category, Reports, Shape
 from tests.laws import SMALL
 

@@ -16,6 +16,9 @@ from murmurs.boundary import base64s
 from murmurs.boundary.answers import is_missing
 from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
 
+COUNT_REPORTED = "question.count_reported(labels)"
+"""What errors suggest for labels in place of reports."""
+
 _PART = 2**16
 _PACKAGES = ("pandas", "polars", "pyarrow")
 _MISSING = "is missing: leave it out"
@@ -136,8 +139,7 @@ def _row(item: Any, shape: Shape[Any]) -> bytes:
             item = base64s.from_text(item)
         except ValueError as error:
             raise ValueError(
-                f"{error}; labels that were randomised already are counted with "
-                "question.count_reported(labels)"
+                f"{error}; labels that were randomised already are counted with {COUNT_REPORTED}"
             ) from None
     if isinstance(item, bytes | bytearray | memoryview):
         if memoryview(item).nbytes != shape.size:

@@ -1,14 +1,16 @@
 """Text from outside: UTF-8 with or without a byte order mark, as lines, CSV or JSON.
 
 Files are read in bounded memory, and errors give the file, the line and the rule. They never quote
-a line, since it may contain somebody's answer.
+a line, since it may contain somebody's answer. A file that ends in .gz is unpacked as it is read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
@@ -27,11 +29,20 @@ _BLOCK = 2**18
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes; "-" is standard input."""
+    """Open a file for reading bytes, unpacked if it ends in .gz; "-" is standard input."""
     if path == STANDARD:
         if sys.stdin is None:
             raise OSError("cannot read standard input: it is closed")
         yield sys.stdin.buffer
+        return
+    if path.suffix == ".gz":
+        try:
+            with gzip.open(path, "rb") as unpacked:
+                yield unpacked  # type: ignore[misc]
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise ValueError(
+                f"{named(path)} is not a whole gzip file: it is cut off or damaged, copy it again"
+            ) from None
         return
     with path.open("rb") as file:
         yield file
@@ -119,10 +130,12 @@ def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
             refuse(path, number, wrong)
 
 
-def rows(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, list[str]]]:
+def rows(
+    path: Path, longest: int = LONGEST_LINE, *, delimiter: str = ","
+) -> Iterator[tuple[int, list[str]]]:
     """Return the rows of a CSV file with the lines where they begin, without empty rows."""
     texts = lines(path, longest, as_they_are=True)  # a quoted cell may contain line breaks
-    reader = csv.reader((f"{text}\n" for _, text in texts), strict=True)
+    reader = csv.reader((f"{text}\n" for _, text in texts), strict=True, delimiter=delimiter)
     line = 1
     try:
         for row in reader:

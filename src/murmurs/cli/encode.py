@@ -1,4 +1,4 @@
-"""``murmurs encode``: turn answers, one label per line, into private reports.
+"""``murmurs encode``: turn answers, lines or a column of a file, into private reports.
 
 An error about a line names its number and the rule, never its contents.
 """
@@ -6,14 +6,14 @@ An error about a line names its number and the rule, never its contents.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
-from murmurs.boundary.checks import shown
-from murmurs.boundary.reading import blocks_of_lines, refuse
+from murmurs.cli.columns import Columns, Outputs, column_options, refuse_answer
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -25,16 +25,18 @@ from murmurs.cli.output import (
     say,
     seed_option,
     tell,
+    tell_segments,
 )
-from murmurs.files.reports import write_reports
-from murmurs.mechanism import OpenMechanism
+from murmurs.files.columns import MOST_ROWS, Chunk
+from murmurs.files.reports import Writer, writing_reports
+from murmurs.files.segments import segment_name
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
 
-_LINES, _BYTES = 2**16, 2**24
+_BYTES = 2**24
 
 
 @click.command("encode", cls=Command)
@@ -43,27 +45,67 @@ _LINES, _BYTES = 2**16, 2**24
 @click.option(
     "--question", "name", help="The question that is answered, if the survey has several."
 )
+@column_options
+@click.option("--missing", metavar="LABEL", help="The label that missing answers are given.")
+@click.option("--drop-missing", is_flag=True, help="Leave missing answers out.")
+@click.option("--unknown", metavar="LABEL", help="The label for answers that are not labels.")
 @click.option("-o", "--output", type=new_file, required=True, help="The file of reports to write.")
 @seed_option
 @as_json
 def command(
-    survey: Path, answers: Path, name: str | None, output: Path, seed: int | None, as_json: bool
+    survey: Path,
+    answers: Path,
+    name: str | None,
+    column: str | None,
+    by: str | None,
+    file_format: Any,
+    delimiter: str | None,
+    no_header: bool,
+    missing: str | None,
+    drop_missing: bool,
+    unknown: str | None,
+    output: Path,
+    seed: int | None,
+    as_json: bool,
 ) -> None:
     """Encode ANSWERS as reports to SURVEY.
 
-    ANSWERS is a file with one label per line (- for standard input).
+    ANSWERS is a file with one label per line (- for standard input), or a CSV, TSV, Parquet or
+    JSON lines file, of which --column is read. A file that ends in .gz is unpacked.
 
     For an open question, any line that is not empty is an answer. For a longitudinal mechanism,
     each run draws new permanent responses: people who report again need murmurs.Device.
 
+    With --by REGION and -o reports.bin, the reports of each region are written to a file of their
+    own, such as reports-north.bin. Segments are not private.
+
     \b
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
+      murmurs encode coffee.json people.csv --column drink --drop-missing -o reports.bin
     """
     contract = read_survey(survey)
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
-    n = write_reports(output, contract, question, _encoded(answers, question, random))
+    columns = Columns(column, by, file_format, delimiter, no_header)
+    options = {"missing": missing, "drop_missing": drop_missing, "unknown": unknown}
+    _check_options(question, options)
+    outputs = Outputs(output, [survey, answers], by)
+    size = question.mechanism.shape.size
+    is_text = columns.kind(answers) == "text"
+    writers: dict[Any, Writer] = {}
+    with ExitStack() as stack:
+        if by is None:
+            writers[None] = stack.enter_context(writing_reports(output, contract, question))
+        for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
+            for segment, part in chunk.by_segment(answers):
+                if segment not in writers:
+                    path = outputs.path(segment)
+                    writers[segment] = stack.enter_context(
+                        writing_reports(path, contract, question)
+                    )
+                reports = _encoded(answers, part, question, random, options, is_text=is_text)
+                writers[segment].put(reports)
     mechanism = question.mechanism
     if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
         say(
@@ -71,58 +113,59 @@ def command(
             "report again, use murmurs.Device: see docs/longitudinal.md.",
             err=True,
         )
-    size = mechanism.shape.size
     unit = "byte" if size == 1 else "bytes"
-    what = f"{n} reports of {size} {unit} to {question.name!r} written to"
-    document = {"question": question.name, "reports": n, "bytes": size}
-    tell(what, output, document, as_json=as_json)
+    document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
+    document["reports"] = sum(writer.n for writer in writers.values())
+    what = f"{document['reports']} reports of {size} {unit} to {question.name!r} written to"
+    if by is None:
+        tell(what, output, document, as_json=as_json)
+    else:
+        numbers = {segment_name(segment): writer.n for segment, writer in writers.items()}
+        tell_segments(what, output, numbers, document, as_json=as_json)
 
 
-def _encoded(path: Path, question: Question, random: ChanceInBulk) -> Iterator[Reports]:
-    mechanism = question.mechanism
-    most = max(1, min(_LINES, _BYTES // mechanism.shape.size))
-    if isinstance(mechanism, OpenMechanism):
-        for first, texts in _batches(path, most):
-            try:
-                yield mechanism.encode_many(texts, random)
-            except ValueError:
-                for line, text in enumerate(texts, first):
-                    _check(path, line, text, mechanism)
-                raise
+def _check_options(question: Question, options: dict[str, Any]) -> None:
+    """Refuse options that do not fit the question, before anything is read."""
+    if options["missing"] is not None and options["drop_missing"]:
+        raise ValueError(
+            "--missing names a label for missing answers, and --drop-missing leaves them out: "
+            "choose one of the two"
+        )
+    if question.is_open:
+        if options["unknown"] is not None:
+            raise ValueError("an open question takes any string: leave --unknown out")
         return
-    numbers = {label: j for j, label in enumerate(question.labels)}
-    for first, texts in _batches(path, most):
-        answers = [numbers.get(text, -1) for text in texts]
-        if -1 in answers:
-            listed = ", ".join(shown(label) for label in question.labels[:8])
-            more = f" and {len(question.labels) - 8} more" if len(question.labels) > 8 else ""
-            what = f"this is not an answer to {shown(question.name)}; answers are {listed}{more}"
-            refuse(path, first + answers.index(-1), what)
-        yield mechanism.encode_many(answers, random)
+    for option in ("missing", "unknown"):
+        if options[option] is not None:
+            try:
+                question.answer(options[option])
+            except ValueError as error:
+                raise ValueError(f"--{option}: {error}") from None
 
 
-def _check(path: Path, line: int, text: str, mechanism: OpenMechanism[object]) -> None:
-    """Refuse a line that is not an answer; called only when a batch was refused."""
+def _encoded(
+    path: Path,
+    chunk: Chunk,
+    question: Question,
+    random: ChanceInBulk,
+    options: dict[str, Any],
+    *,
+    is_text: bool,
+) -> Reports:
     try:
-        mechanism.check(text)
-    except ValueError as error:
-        refuse(path, line, str(error))
+        return question.encode_many(chunk.values, random, **options)
+    except (TypeError, ValueError):
+        good: set[Any] = set()
 
+        def wrong(value: Any) -> bool:
+            key = (type(value), str(value))
+            if key not in good:
+                try:
+                    question.numbers([value], unknown=options["unknown"])
+                except (TypeError, ValueError):
+                    return True
+                good.add(key)
+            return False
 
-def _batches(path: Path, most: int) -> Iterator[tuple[int, list[str]]]:
-    """Return lines in batches, each with the number of its first line.
-
-    Where a batch ends depends only on the lines, not on how they are delivered: a seed gives the
-    same result for a pipe as for a file.
-    """
-    batch: list[str] = []
-    size, first = 0, 1
-    for _, texts in blocks_of_lines(path):
-        for text in texts:
-            batch.append(text)
-            size += len(text)
-            if size >= _BYTES or len(batch) == most:
-                yield first, batch
-                first, size, batch = first + len(batch), 0, []
-    if batch:
-        yield first, batch
+        refuse_answer(path, chunk, question, options=options, is_text=is_text, wrong=wrong)
+        raise

@@ -66,7 +66,7 @@ class Command(click.Command):
                 files[parameter.type is new_file] += [given] if isinstance(given, Path) else given
         for output in files[True]:
             for source in files[False]:
-                if _same_file(source, output):
+                if same_file(source, output):
                     raise ValueError(
                         f"cannot write {output}: it is {named(source)}, which this command reads; "
                         "give the output another name"
@@ -74,7 +74,7 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
-def _same_file(source: Path, output: Path) -> bool:
+def same_file(source: Path, output: Path) -> bool:
     """Return whether two paths lead to the same file, with contents to lose."""
     try:
         there = os.fstat(sys.stdout.fileno()) if output == STANDARD else output.stat()
@@ -125,6 +125,24 @@ def tell(what: str, output: Path, document: dict[str, Any], *, as_json: bool = F
         print_json(document, err=beside)
     else:
         say(f"{what} {'standard output' if output == STANDARD else output}", err=beside)
+
+
+def tell_segments(
+    what: str,
+    output: Path,
+    numbers: dict[str, int],
+    document: dict[str, Any],
+    *,
+    as_json: bool = False,
+) -> None:
+    """Say what was written for each segment, and how many reports each has."""
+    if as_json:
+        print_json({**document, "segments": numbers})
+        return
+    many = f"{len(numbers)} files" if len(numbers) > 1 else "one file"
+    say(f"{what} {many}, {output.with_name(f'{output.stem}-…{output.suffix}')}")
+    for name, n in numbers.items():
+        say(f"  {name}: {n}")
 
 
 def chosen_question(survey: Survey, name: str | None) -> Question:

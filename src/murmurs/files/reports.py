@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,9 +45,51 @@ def write_reports(
     path: AnyPath, survey: Survey, question: Question, parts: Iterable[Reports]
 ) -> int:
     """Write arrays of reports to a question, one after another; return the number of reports."""
+    with writing_reports(path, survey, question) as writer:
+        for part in parts:
+            writer.put(part)
+    return writer.n
+
+
+class Writer:
+    """A file of reports that is being written; ``n`` is the number of reports so far."""
+
+    def __init__(self, file: IO[bytes], header: bytes, shape: Shape[Any]) -> None:
+        self.n = 0
+        self._file, self._shape, self._left = file, shape, b""
+        self._check = hashlib.sha256(header).digest()
+        file.write(header)
+
+    def put(self, reports: Reports) -> None:
+        """Write an array of reports, in full blocks; what is left over waits for the next."""
+        size = max(1, BLOCK // self._shape.size) * self._shape.size
+        data = self._left + np.ascontiguousarray(self._shape.check(reports)).tobytes()
+        end = len(data) - len(data) % size
+        for start in range(0, end, size):
+            self._block(data[start : start + size])
+        self._left = data[end:]
+
+    def end(self) -> None:
+        """Write what is left over, and the total."""
+        if self._left:
+            self._block(self._left)
+        self._write(bytes(4) + self.n.to_bytes(8, "little"))
+
+    def _block(self, data: bytes) -> None:
+        count = len(data) // self._shape.size
+        self._write(count.to_bytes(4, "little") + data)
+        self.n += count
+
+    def _write(self, data: bytes) -> None:
+        """Write bytes and their checksum, which covers the previous one."""
+        self._check = hashlib.sha256(self._check + data).digest()
+        self._file.write(data + self._check)
+
+
+@contextlib.contextmanager
+def writing_reports(path: AnyPath, survey: Survey, question: Question) -> Iterator[Writer]:
+    """Open a file of reports to a question, to which arrays are written as they come."""
     check_asked(survey, question)
-    shape = question.mechanism.shape
-    most = max(1, BLOCK // shape.size)
     header = {
         "murmurs": "reports",
         "format": FORMAT,
@@ -59,34 +102,10 @@ def write_reports(
             f"the name of question {shown(question.name)} is too long: a header has at most "
             f"{LONGEST_HEADER} bytes"
         )
-    n, check = 0, hashlib.sha256(line).digest()
     with writing(Path(path)) as file:
-        file.write(line)
-        for block in _blocks(parts, shape, most * shape.size):
-            count = len(block) // shape.size
-            check = _put(file, check, count.to_bytes(4, "little") + block)
-            n += count
-        _put(file, check, bytes(4) + n.to_bytes(8, "little"))
-    return n
-
-
-def _blocks(parts: Iterable[Reports], shape: Shape[Any], size: int) -> Iterator[bytes]:
-    """Cut reports into blocks of that many bytes; only the last one may be shorter."""
-    left = b""
-    for part in parts:
-        data = left + np.ascontiguousarray(shape.check(part)).tobytes()
-        end = len(data) - len(data) % size
-        yield from (data[start : start + size] for start in range(0, end, size))
-        left = data[end:]
-    if left:
-        yield left
-
-
-def _put(file: IO[bytes], before: bytes, data: bytes) -> bytes:
-    """Write bytes and their checksum, which covers the previous one; return it."""
-    check = hashlib.sha256(before + data).digest()
-    file.write(data + check)
-    return check
+        writer = Writer(file, line, question.mechanism.shape)
+        yield writer
+        writer.end()
 
 
 def read_reports(
@@ -152,7 +171,11 @@ def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[
 def _asked(path: Path, line: bytes, survey: Survey) -> Question:
     """Return the question that a header names; refuse a header of another survey."""
     if not line.startswith(b"{"):
-        raise ValueError(f"{named(path)} is not a file of reports: it does not begin with a header")
+        raise ValueError(
+            f"{named(path)} is not a file of reports: it does not begin with a header; murmurs "
+            "count --reported takes labels that were randomised already, and --column or --format "
+            "reports from other files"
+        )
     if not line.endswith(b"\n"):
         rule = (
             f"its header is longer than the maximum of {LONGEST_HEADER} bytes"

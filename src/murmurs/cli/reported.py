@@ -1,0 +1,115 @@
+"""Counting a column of a file: reports, or labels that were randomised already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from murmurs.boundary.documents import document
+from murmurs.boundary.reading import is_digits, named
+from murmurs.cli.columns import Columns, refuse_answer
+from murmurs.counts import Counts
+from murmurs.files.columns import Chunk
+from murmurs.forms import COUNT_REPORTED, arrays
+from murmurs.mechanisms import KRR, Design
+from murmurs.question import Question
+from murmurs.wire import BadReportError, Category
+
+_OR_REPORTED = (
+    "if the answers were randomised already, on paper or by telephone, add --reported; if not, run "
+    "murmurs encode first"
+)
+
+
+def counted_column(
+    path: Path, question: Question, columns: Columns, *, reported: bool
+) -> dict[Any, Counts]:
+    """Return the counts of a column by segment, or under None if there are no segments."""
+    if reported:
+        question.count_reported([])  # refuses a question whose reports are not labels
+    is_text = columns.kind(path) == "text"
+    mechanism = question.mechanism
+    n: dict[Any, int] = {} if columns.by is not None else {None: 0}
+    cells: dict[Any, Any] = {}
+    for chunk in columns.chunks(path):
+        for segment, part in chunk.by_segment(path):
+            if reported:
+                counts = _count_labels(path, part, question, is_text=is_text)
+            else:
+                counts = _count_reports(path, part, question)
+            n[segment] = n.get(segment, 0) + counts.n
+            cells[segment] = cells.get(segment, 0) + counts.cells
+    nothing = np.zeros(mechanism.channel.cells, np.int64)
+    return {segment: Counts(mechanism, n[segment], cells.get(segment, nothing)) for segment in n}
+
+
+def _count_labels(path: Path, chunk: Chunk, question: Question, *, is_text: bool) -> Counts:
+    try:
+        return question.count_reported(chunk.values)
+    except (TypeError, ValueError):
+
+        def wrong(value: Any) -> bool:
+            try:
+                question.count_reported([value])
+            except (TypeError, ValueError):
+                return True
+            return False
+
+        refuse_answer(path, chunk, question, options={}, is_text=is_text, wrong=wrong)
+        raise
+
+
+def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
+    values = chunk.values
+    if isinstance(values, list) or _holds_text(values):
+        values = list(_reports(path, chunk, question))
+    if not isinstance(values, list) or any(isinstance(value, int) for value in values):
+        _refuse_numeric_labels(path, values, question)
+    try:
+        return question.mechanism.count_checked(arrays(values, question.mechanism.shape))
+    except BadReportError as error:
+        rule = error.rule.replace(COUNT_REPORTED, "--reported")
+        chunk.refuse(path, error.position, f"this report {rule}")
+    except TypeError as error:
+        raise ValueError(f"{named(path)}: {error}") from None
+
+
+def _holds_text(values: Any) -> bool:
+    kind = str(values.type)
+    return "string" in kind
+
+
+def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
+    """Return the reports that cells of text stand for: numbers, JSON, or base64 text."""
+    labels = frozenset(question.labels)
+    numbers = isinstance(question.mechanism.shape, Category)
+    for position, value in enumerate(chunk.listed()):
+        if not isinstance(value, str):
+            yield value
+        elif numbers and is_digits(value) and len(value) < 20:
+            yield int(value)
+        elif value.startswith("["):
+            try:
+                yield document(value)
+            except ValueError:
+                chunk.refuse(path, position, "this report is not JSON")
+        elif value in labels:
+            chunk.refuse(path, position, f"this is a label, not a report: {_OR_REPORTED}")
+        else:
+            yield value
+
+
+def _refuse_numeric_labels(path: Path, values: Any, question: Question) -> None:
+    """Refuse numbers that may be labels: a report is the number of a label, from 0."""
+    mechanism = question.mechanism
+    if not isinstance(mechanism, KRR | Design) or len(values) == 0:
+        return
+    names = getattr(mechanism, "reports", ()) or question.labels
+    if any(is_digits(name) for name in names) and names != tuple(map(str, range(len(names)))):
+        raise ValueError(
+            f"{named(path)} has numbers, and labels of {question.name!r} are numbers too: "
+            f"{_OR_REPORTED}; give reports as base64 text"
+        )

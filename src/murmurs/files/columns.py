@@ -1,0 +1,317 @@
+"""One column of a file, in bounded memory: lines of text, CSV, Parquet or JSON lines.
+
+Errors give the file, the line or row and the rule. They never quote a cell, nor the first line of
+a CSV file, which may be somebody's answer where there is no header.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.boundary.answers import MISSING, Coded, coded
+from murmurs.boundary.checks import shown
+from murmurs.boundary.documents import document
+from murmurs.boundary.reading import blocks_of_lines, is_digits, lines, named, refuse, rows
+from murmurs.boundary.texts import listed
+from murmurs.boundary.writing import STANDARD
+from murmurs.files.headers import AnyPath
+
+Format = Literal["text", "csv", "tsv", "parquet", "jsonl"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+MOST_ROWS, _MOST_CHARACTERS = 2**16, 2**24
+_FIXED_ROWS = 2**18  # of a column whose values have one small size
+Column = str | int
+
+
+class Chunk(NamedTuple):
+    """Some rows of a column, one after another.
+
+    ``values`` are a list or an Arrow array. ``places`` are the lines or rows where they stand, from
+    1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded.
+    """
+
+    values: Any
+    places: Sequence[int] | NDArray[np.int64]
+    unit: str
+    segments: Coded | None = None
+
+    def refuse(self, path: Path, position: int, what: str) -> NoReturn:
+        """Raise the error for one value."""
+        place = f"{self.unit} {self.places[position]}"
+        raise ValueError(f"{named(path)}, {place}: {what}")
+
+    def listed(self) -> list[Any]:
+        """Return the values as a list."""
+        if isinstance(self.values, list):
+            return self.values
+        found: list[Any] = self.values.to_pylist()
+        return found
+
+    def by_segment(self, path: Path) -> Iterator[tuple[Any, Chunk]]:
+        """Return each segment with its rows; a row without a segment is refused."""
+        if self.segments is None:
+            yield None, self
+            return
+        codes, values = self.segments
+        missing = codes == MISSING
+        if missing.any():
+            self.refuse(path, int(missing.argmax()), "the segment is missing")
+        places = np.asarray(self.places)
+        for code in np.unique(codes).tolist():
+            rows_of = np.flatnonzero(codes == code)
+            own = self.values
+            own = [own[i] for i in rows_of] if isinstance(own, list) else own.take(rows_of)
+            yield values[code], Chunk(own, places[rows_of], self.unit)
+
+
+def format_of(path: AnyPath) -> Format:
+    """Return the format that the suffix of a file stands for, before a .gz if there is one.
+
+    >>> format_of("answers.csv.gz"), format_of("answers.txt")
+    ('csv', 'text')
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return _SUFFIXES.get(suffixes[-1], "text") if suffixes else "text"
+
+
+def read_column(
+    path: AnyPath,
+    column: Column | None = None,
+    by: Column | None = None,
+    *,
+    format: Format | None = None,  # noqa: A002
+    delimiter: str | None = None,
+    header: bool = True,
+    most: int = MOST_ROWS,
+) -> Iterator[Chunk]:
+    r"""Return one column of a file in chunks, in bounded memory.
+
+    ``column`` is a name, or a number from 1; text has none, and without one each line of JSON lines
+    is a value. ``by`` is a second column, for segments. Empty cells and lines, nulls and absent
+    fields are None. The suffix of the file gives the format, unless ``format`` does. Chunks of text
+    have at most ``most`` rows.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "answers.csv")
+    ...     done = path.write_text("drink,region\ntea,north\n,south\n")
+    ...     [chunk.values for chunk in read_column(path, "drink")]
+    [['tea', None]]
+    """
+    file = Path(path)
+    kind = format or format_of(file)
+    if kind not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {shown(kind)}")
+    if kind not in ("csv", "tsv") and (delimiter is not None or not header):
+        raise ValueError(f"a delimiter and a missing header are for CSV, and {named(file)} is not")
+    if kind == "text":
+        if column is not None or by is not None:
+            raise ValueError(
+                f"{named(file)} is read as text, one value per line, and has no columns: say "
+                f"which format it has, one of {', '.join(FORMATS[1:])}"
+            )
+        yield from _of_text(file, most)
+    elif kind == "jsonl":
+        yield from _of_json_lines(file, column, by, most)
+    elif column is None:
+        raise ValueError(
+            f"{named(file)} has columns: name one, or give its number; if it has one value per "
+            "line, its format is text"
+        )
+    elif kind == "parquet":
+        yield from _of_parquet(file, column, by, most)
+    else:
+        mark = _delimiter(delimiter, kind)
+        yield from _of_csv(file, column, by, mark, header=header, most=most)
+
+
+def _delimiter(given: str | None, kind: Format) -> str:
+    if given is None:
+        return "\t" if kind == "tsv" else ","
+    mark = "\t" if given == "\\t" else given
+    if len(mark) != 1 or mark in '"\r\n':
+        raise ValueError(f"delimiter must be one character, such as ';', not {shown(given)}")
+    return mark
+
+
+def _of_text(path: Path, most: int) -> Iterator[Chunk]:
+    texts = (text for _, block in blocks_of_lines(path) for text in block)
+    yield from _chunks(((text or None, None) for text in texts), most, by=False)
+
+
+def _of_csv(
+    path: Path, column: Column, by: Column | None, delimiter: str, *, header: bool, most: int
+) -> Iterator[Chunk]:
+    source = rows(path, delimiter=delimiter)
+    start = next(source, None)
+    if start is None:
+        raise ValueError(f"{named(path)} is empty")
+    width = len(start[1])
+    names = start[1] if header else None
+    wanted = _index(path, column, names, width)
+    other = wanted if by is None else _index(path, by, names, width)
+    where: list[int] = []
+
+    def cells() -> Iterator[tuple[str | None, str | None]]:
+        for line, row in source if header else chain([start], source):
+            if len(row) != width:
+                refuse(path, line, f"it has {len(row)} cells, and the first line has {width}")
+            where.append(line)
+            yield row[wanted] or None, row[other] or None
+
+    for chunk in _chunks(cells(), most, by=by is not None):
+        n = len(chunk.values)
+        yield chunk._replace(places=where[:n])
+        del where[:n]
+
+
+def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) -> int:
+    """Return the position of a column, given by its name or its number."""
+    named_so = [] if names is None else [i for i, name in enumerate(names) if name == column]
+    if len(named_so) > 1:
+        raise ValueError(
+            f"{named(path)} has {len(named_so)} columns called {shown(column)}: give its number"
+        )
+    if named_so:
+        return named_so[0]
+    if isinstance(column, int) or is_digits(column):
+        if 1 <= int(column) <= width:
+            return int(column) - 1
+        raise ValueError(f"{named(path)} has columns 1 to {width}, and no column {shown(column)}")
+    if names is None:
+        raise ValueError(
+            f"{named(path)} is read without a header: give a column by its number, from 1 to "
+            f"{width}, not as {shown(column)}"
+        )
+    also = ", check the delimiter," if width == 1 else ""
+    raise ValueError(
+        f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
+        f"correct the name{also} or give a number from 1"
+    )
+
+
+def _of_json_lines(
+    path: Path, column: Column | None, by: Column | None, most: int
+) -> Iterator[Chunk]:
+    unseen = {str(name) for name in (column, by) if name is not None}
+
+    def values() -> Iterator[tuple[Any, Any]]:
+        for line, text in lines(path):
+            try:
+                found = document(text)
+            except ValueError:
+                refuse(path, line, "this is not one JSON value")
+            if column is None and by is None:
+                yield found, None
+                continue
+            if not isinstance(found, dict):
+                refuse(path, line, "this is not a JSON object with fields")
+            unseen.difference_update(found)
+            value = found if column is None else found.get(str(column))
+            yield value, found.get(str(by)) if by is not None else None
+
+    yield from _chunks(values(), most, by=by is not None)
+    if unseen:
+        raise ValueError(
+            f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"
+        )
+
+
+def _chunks(pairs: Iterable[tuple[Any, Any]], most: int, *, by: bool) -> Iterator[Chunk]:
+    """Gather values and their segments; where a chunk ends depends only on the values."""
+    values: list[Any] = []
+    segments: list[Any] = []
+    size, first = 0, 1
+
+    def chunk() -> Chunk:
+        places = range(first, first + len(values))
+        return Chunk(values, places, "line", coded(segments) if by else None)
+
+    for value, segment in pairs:
+        values.append(value)
+        if by:
+            segments.append(segment)
+        size += len(value) if isinstance(value, str) else 1
+        if size >= _MOST_CHARACTERS or len(values) >= most:
+            yield chunk()
+            first += len(values)
+            values, segments, size = [], [], 0
+    if values:
+        yield chunk()
+
+
+def _of_parquet(path: Path, column: Column, by: Column | None, most: int) -> Iterator[Chunk]:
+    try:
+        from pyarrow import types
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("Parquet is read with pyarrow: pip install 'murmurs[frames]'") from error
+    if path == STANDARD:
+        raise ValueError("Parquet cannot be read from standard input: give a file")
+    with _whole_parquet(path):
+        schema = ParquetFile(path).schema_arrow
+    wanted = _parquet_name(path, column, schema.names)
+    other = None if by is None else _parquet_name(path, by, schema.names)
+    names = list(dict.fromkeys([wanted, *([] if other is None else [other])]))
+    kinds = [schema.field(name).type for name in names]
+    texts = [name for name, kind in zip(names, kinds, strict=True) if types.is_string(kind)]
+    fixed = all(types.is_primitive(kind) or types.is_fixed_size_binary(kind) for kind in kinds)
+    first = 1
+    with _whole_parquet(path):
+        file = ParquetFile(path, memory_map=True, read_dictionary=texts)
+    batches = file.iter_batches(_FIXED_ROWS if fixed else most, columns=names, use_threads=False)
+    while True:
+        with _whole_parquet(path):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        segments = None if other is None else coded(batch.column(other))
+        places = range(first, first + len(batch))
+        yield Chunk(batch.column(wanted), places, "row", segments)
+        first += len(batch)
+
+
+@contextlib.contextmanager
+def _whole_parquet(path: Path) -> Iterator[None]:
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (ArrowException, OSError):
+        raise ValueError(
+            f"{named(path)} is not a whole Parquet file: it is cut off, damaged or of another kind"
+        ) from None
+
+
+def _parquet_name(path: Path, column: Column, names: list[str]) -> str:
+    """Return the name of a column; those of a Parquet file are in its schema, and may be told."""
+    if names.count(str(column)) > 1:
+        raise ValueError(f"{named(path)} has several columns called {shown(column)}")
+    if column in names:
+        return str(column)
+    if isinstance(column, int) or is_digits(column):
+        return names[_index(path, column, None, len(names))]
+    raise ValueError(
+        f"{named(path)} has no column called {shown(column)}; it has {listed(tuple(names))}"
+    )

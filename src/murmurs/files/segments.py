@@ -1,0 +1,82 @@
+"""Segments: the values of a second column, each with a file of its own."""
+
+from __future__ import annotations
+
+import datetime
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from murmurs.boundary.checks import shown, utf8
+from murmurs.boundary.writing import STANDARD
+
+MOST_SEGMENTS = 200
+"""The most segments of a file: each has a file that is open at the same time."""
+
+_LONGEST = 100
+_UNSAFE = frozenset('/\\:*?"<>|')
+
+
+class Segments:
+    """The files of the segments of one output: ``counts.json`` becomes ``counts-north.json``.
+
+    A segment is part of the name of its file. One that would lead elsewhere, or that some file
+    system does not tell apart from an earlier one, is refused.
+
+    >>> north = Segments(Path("out/counts.json")).path("north")
+    >>> north == Path("out/counts-north.json")
+    True
+    """
+
+    def __init__(self, output: Path) -> None:
+        if output == STANDARD:
+            raise ValueError("segments are written to one file each, not to standard output")
+        self._output = output
+        self._names: dict[str, str] = {}
+
+    def path(self, segment: Any) -> Path:
+        """Return the file of a segment."""
+        name = segment_name(segment)
+        folded = unicodedata.normalize("NFC", name).casefold()
+        if self._names.setdefault(folded, name) != name:
+            raise ValueError(
+                f"the segments {shown(self._names[folded])} and {shown(name)} would have the same "
+                "file on some computers: rename one of them"
+            )
+        if len(self._names) > MOST_SEGMENTS:
+            raise ValueError(
+                f"there are more than {MOST_SEGMENTS} segments: is this the column you meant?"
+            )
+        output = self._output
+        return output.with_name(f"{output.stem}-{name}{output.suffix}")
+
+
+def segment_name(segment: Any) -> str:
+    """Return the text of a segment, if it is safe as a part of the name of a file.
+
+    >>> segment_name("north"), segment_name(7), segment_name(True)
+    ('north', '7', 'true')
+    >>> segment_name("../north")
+    Traceback (most recent call last):
+    ValueError: a segment is a part of a file's name: '../north' has '/' in it
+    """
+    if isinstance(segment, bool):
+        return str(segment).lower()
+    if isinstance(segment, int):
+        return str(segment)
+    if isinstance(segment, datetime.date) and not isinstance(segment, datetime.datetime):
+        return segment.isoformat()
+    rule = "a segment is a part of a file's name:"
+    if not isinstance(segment, str):
+        raise TypeError(f"{rule} it must be text or a whole number, not {type(segment).__name__}")
+    data = utf8(segment)
+    if not segment.isprintable() or isinstance(data, int):
+        raise ValueError(f"{rule} {shown(segment)} has a control character in it")
+    bad = next((character for character in segment if character in _UNSAFE), None)
+    if bad is not None:
+        raise ValueError(f"{rule} {shown(segment)} has {bad!r} in it")
+    if segment != segment.strip(" .") or not segment:
+        raise ValueError(f"{rule} {shown(segment)} begins or ends with a blank or a dot")
+    if len(data) > _LONGEST:
+        raise ValueError(f"{rule} {shown(segment)} is longer than {_LONGEST} bytes")
+    return segment
