@@ -231,7 +231,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("publish coffee.toml -o no/where", None, "No such file or directory"),
     ("encode coffee.json answers.txt -o no/where", None, "No such file or directory"),
     ("encode coffee.json - -o x", "tea\nmate\n", "line 2: this is not an answer to 'drink'; "),
-    ("encode coffee.json - -o x", "tea\n\n", "line 2: this is not an answer to 'drink'; "),
+    ("encode coffee.json - -o x", "tea\n\n", "line 2: the answer is missing: leave such "),
     ("encode coffee.json - -o x --question milk", "", "survey 'coffee' has no question 'milk'; "),
     (
         "encode both.toml answers.txt -o x",

@@ -110,11 +110,12 @@ def refuse_answer(
     chunk: Chunk,
     question: Question,
     *,
+    names: tuple[str, ...],
     options: dict[str, Any],
     is_text: bool,
     wrong: Callable[[Any], bool],
 ) -> None:
-    """Refuse the first value of a chunk that is missing or wrong; values are not quoted."""
+    """Refuse the first value of a chunk that is missing or none of the names, without quoting."""
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):
             if options.get("missing") is None and not options.get("drop_missing"):
@@ -130,4 +131,4 @@ def refuse_answer(
             what = f"this is not an answer to {shown(question.name)}; answers are "
             way = "; if it is a header, add --format csv and --column"
             header = is_text and chunk.places[position] == 1
-            chunk.refuse(path, position, what + listed(question.labels) + (way if header else ""))
+            chunk.refuse(path, position, what + listed(names) + (way if header else ""))

@@ -82,8 +82,6 @@ def command(
     \b
     Example:
       murmurs count coffee.json reports.bin -o counts.json
-      murmurs count coffee.json reports.parquet --column report -o counts.json
-      murmurs count coffee.json paper.csv --column drink --reported -o counts.json
     """
     contract = read_survey(survey)
     columns = Columns(column, by, file_format, delimiter, no_header)

@@ -82,7 +82,6 @@ def command(
     \b
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
-      murmurs encode coffee.json people.csv --column drink --drop-missing -o reports.bin
     """
     contract = read_survey(survey)
     question = chosen_question(contract, name)
@@ -154,7 +153,7 @@ def _encoded(
 ) -> Reports:
     try:
         return question.encode_many(chunk.values, random, **options)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         good: set[Any] = set()
 
         def wrong(value: Any) -> bool:
@@ -162,10 +161,18 @@ def _encoded(
             if key not in good:
                 try:
                     question.numbers([value], unknown=options["unknown"])
-                except (TypeError, ValueError):
+                except (TypeError, ValueError, OverflowError):
                     return True
                 good.add(key)
             return False
 
-        refuse_answer(path, chunk, question, options=options, is_text=is_text, wrong=wrong)
+        refuse_answer(
+            path,
+            chunk,
+            question,
+            names=question.labels,
+            options=options,
+            is_text=is_text,
+            wrong=wrong,
+        )
         raise

@@ -49,17 +49,24 @@ def counted_column(
 def _count_labels(path: Path, chunk: Chunk, question: Question, *, is_text: bool) -> Counts:
     try:
         return question.count_reported(chunk.values)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
 
         def wrong(value: Any) -> bool:
             try:
                 question.count_reported([value])
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return True
             return False
 
-        refuse_answer(path, chunk, question, options={}, is_text=is_text, wrong=wrong)
+        names = _report_names(question)
+        refuse_answer(path, chunk, question, names=names, options={}, is_text=is_text, wrong=wrong)
         raise
+
+
+def _report_names(question: Question) -> tuple[str, ...]:
+    """Return the names of the reports of a question whose reports have names."""
+    mechanism = question.mechanism
+    return (mechanism.reports if isinstance(mechanism, Design) else ()) or question.labels
 
 
 def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
@@ -78,8 +85,7 @@ def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
 
 
 def _holds_text(values: Any) -> bool:
-    kind = str(values.type)
-    return "string" in kind
+    return "string" in str(values.type)  # also of a dictionary
 
 
 def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
@@ -107,7 +113,7 @@ def _refuse_numeric_labels(path: Path, values: Any, question: Question) -> None:
     mechanism = question.mechanism
     if not isinstance(mechanism, KRR | Design) or len(values) == 0:
         return
-    names = getattr(mechanism, "reports", ()) or question.labels
+    names = _report_names(question)
     if any(is_digits(name) for name in names) and names != tuple(map(str, range(len(names)))):
         raise ValueError(
             f"{named(path)} has numbers, and labels of {question.name!r} are numbers too: "
