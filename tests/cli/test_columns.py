@@ -172,9 +172,7 @@ def test_an_open_question_takes_a_column(desk: Path) -> None:
     assert count_reports("x", survey())[1].n == 5
     said = refused(f"{start} --drop-missing --unknown other", desk)
     assert said == "an open question takes any string: leave --unknown out"
-    pq.write_table(
-        pa.table({"a": ["tea", "\ud800".encode("utf-8", "ignore").decode(), "x"]}), "t.pq"
-    )
+    pq.write_table(pa.table({"a": ["tea", "", "x"]}), "t.pq")
     assert "row 2: " in refused("encode coffee.toml t.pq --column a --question cat -o x2", desk)
 
 

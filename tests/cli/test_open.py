@@ -109,17 +109,9 @@ def test_lines_may_end_as_on_windows_and_begin_with_a_mark(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "text", "words"),
     [
-        (
-            "encode pages.json - -o r.bin",
-            "tea\n\nmate\n",
-            "line 2: the answer is missing: leave such answers out",
-        ),
+        ("encode pages.json - -o r.bin", "tea\n\nmate\n", "line 2: the answer is missing"),
         ("estimate counts.json", None, "question 'home' is open: add --candidates"),
-        (
-            "simulate pages.json - -o c.json",
-            "tea,3\n,4\n",
-            "line 2: the answer is missing: leave such answers out",
-        ),
+        ("simulate pages.json - -o c.json", "tea,3\n,4\n", "line 2: an answer to an open question"),
     ],
 )
 def test_what_is_missing_is_told(desk: Path, line: str, text: str | None, words: str) -> None:
