@@ -57,7 +57,7 @@ def test_strings_are_encoded_counted_and_found(desk: Path, way: str) -> None:
     assert document["labels"][-1] == "(other)"
     truth = {"https://example.org": 0.6, "https://nobody.example": 0.0, "(other)": 0.1}
     for label, share, error in zip(
-        document["labels"], document["shares"], document["standard_errors"], strict=True
+        document["labels"], document["shares"], document["unbiased_errors"], strict=True
     ):
         assert abs(share - truth.get(label, 0.3)) < 5 * error
         assert error < 0.03
@@ -155,9 +155,11 @@ def test_without_scipy_shares_are_told_all_the_same(
     assert "Candidates were not tested: tests of hypotheses need SciPy: install it with pip" in text
 
 
-def test_labels_of_an_open_question_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"has 2 labels, but its mechanism ORR.* takes any string"):
-        Survey.from_toml(TOML + 'labels = ["a", "b"]\n')
+def test_labels_of_an_open_question_are_its_candidates() -> None:
+    question = Survey.from_toml(TOML + 'labels = ["a", "b"]\n').questions[0]
+    assert question.is_open
+    counts = question.simulate({"a": 6000, "b": 3000, "c": 1000}, np.random.default_rng(1))
+    assert question.estimate(counts).labels == ("a", "b", "(other)")
 
 
 def test_very_many_candidates_are_taken(desk: Path) -> None:

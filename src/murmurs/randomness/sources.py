@@ -17,6 +17,8 @@ class Study(FromBytes):
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
+        if not isinstance(generator, np.random.Generator):
+            raise TypeError(f"Study takes numpy.random.default_rng(seed), not {shown(generator)}")
         self.generator = generator
 
     def take(self, size: int) -> bytes:
@@ -50,6 +52,9 @@ class Given(FromBytes):
         return taken
 
 
+_SECURE = Secure()
+"""What is used when nothing is passed in; threads and forked processes may share it."""
+
 Chance = Randomness | np.random.Generator | None
 """What a call for one person takes as randomness; None is `Secure`."""
 
@@ -60,7 +65,7 @@ ChanceInBulk = Secure | Study | np.random.Generator | None
 def as_randomness(random: Chance) -> Randomness:
     """Return an object with ``chance`` and ``below``, for one person."""
     if random is None:
-        return Secure()
+        return _SECURE
     if isinstance(random, np.random.Generator):
         return Study(random)
     if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
@@ -71,7 +76,7 @@ def as_randomness(random: Chance) -> Randomness:
 def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
     """Return a NumPy generator or secure randomness, for many people at once."""
     if random is None:
-        return Secure()
+        return _SECURE
     if isinstance(random, Study):
         return random.generator
     if isinstance(random, np.random.Generator | Secure):
