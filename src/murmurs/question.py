@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
@@ -68,6 +68,21 @@ class Question:
     open: InitVar[bool | None] = None
     ordered: bool = False
     why: str = field(default=GIVEN, init=False, compare=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            labels: Sequence[str] = (),
+            mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN,
+            text: str = "",
+            *,
+            epsilon: float | None = None,
+            people: int | None = None,
+            open: bool | None = None,  # noqa: A002
+            ordered: bool = False,
+        ) -> None: ...
 
     def __post_init__(self, epsilon: Any, people: Any, open: Any) -> None:  # noqa: A002
         check_name(self.name, "a question")

@@ -756,7 +756,7 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2, 0.95, math.nan, "x", None])
 def test_an_error_rate_that_is_none_is_refused(wrong: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="^error_rate must be"):
+    with pytest.raises((TypeError, ValueError), match=r"^error_rate must be"):
         mm.estimators.base_cut(mm.KRR(3, 1.0).count([0, 1]), error_rate=wrong)
 
 
@@ -764,7 +764,7 @@ def test_an_error_rate_that_is_none_is_refused(wrong: Any) -> None:
 @pytest.mark.parametrize("wrong", [-1, math.nan, "x", None])
 def test_a_tolerance_that_is_none_is_refused(name: str, wrong: Any) -> None:
     estimator: Any = mm.estimators.BY_NAME[name]
-    with pytest.raises((TypeError, ValueError), match="^tolerance must be"):
+    with pytest.raises((TypeError, ValueError), match=r"^tolerance must be"):
         estimator(mm.KRR(3, 1.0).count([0, 1]), tolerance=wrong)
 
 

@@ -37,11 +37,11 @@ def test_estimates_and_standard_errors_are_those_of_the_textbook(
     design: mm.Design, share: float, slope: float
 ) -> None:
     """pi = a linear function of lambda; its variance lambda (1 - lambda) / (n slope^2)."""
-    est = mm.estimate(mm.Counts(design, N, [YES, N - YES]), "unbiased")
+    est = mm.estimate(mm.Counts(design, N, np.array([YES, N - YES])), "unbiased")
     assert est.shares == pytest.approx([share, 1 - share], rel=1e-12)
     error = math.sqrt(LAMBDA * (1 - LAMBDA) / N) / slope
     assert est.standard_errors("population") == pytest.approx([error, error], rel=1e-9)
-    likely = mm.estimators.likelihood(mm.Counts(design, N, [YES, N - YES]))
+    likely = mm.estimators.likelihood(mm.Counts(design, N, np.array([YES, N - YES])))
     assert likely.shares == pytest.approx([share, 1 - share], abs=0.02)
 
 

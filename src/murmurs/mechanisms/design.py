@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,6 +56,15 @@ class Design(Mechanism[int]):
     labels: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     epsilon: float = field(init=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            matrix: Sequence[Sequence[Probability]],
+            labels: Sequence[str] = (),
+            reports: Sequence[str] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         rows = [as_tuple(row, "the rows of a matrix") for row in as_tuple(self.matrix, "a matrix")]
