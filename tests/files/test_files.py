@@ -729,10 +729,10 @@ def test_errors_about_people_speak_the_language_of_the_caller(tmp_path: Path) ->
     survey = Survey("weekly", (question,))
     path = tmp_path / "reports"
     write_reports(path, survey, question, [reports_to(question, 10)])
-    with pytest.raises(PeopleError, match='people="other" if each') as error:
+    with pytest.raises(PeopleError, match='people="different" if each') as error:
         count_reports([path, path], survey)
     assert "--people" not in str(error.value)
-    assert "--people other if each" in error.value.on_command_line
+    assert "--people different if each" in error.value.on_command_line
     write_reports(path, SURVEY, SURVEY.question("rr"), [reports_to(SURVEY.question("rr"), 10)])
     with pytest.raises(PeopleError, match="fresh in every report: leave people out"):
         count_reports(path, SURVEY, people="same")

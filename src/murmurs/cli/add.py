@@ -20,7 +20,7 @@ def command(counts: tuple[Path, ...], output: Path, people: People | None, as_js
     """Add up files of COUNTS of one question.
 
     Each file counts different people unless --people says otherwise. Several files of a
-    longitudinal mechanism need --people other or --people same: the permanent noise of the same
+    longitudinal mechanism need --people different or --people same: the permanent noise of the same
     people does not average out.
 
     \b

@@ -37,8 +37,8 @@ new_file = FilePath(dir_okay=False, writable=True, allow_dash=True)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 people_option = click.option(
     "--people",
-    type=click.Choice(["other", "same"]),
-    help="Whether the files come from different people (other), or all from the same people.",
+    type=click.Choice(["different", "same"]),
+    help="Whether the files come from different people, or all from the same people.",
 )
 seed_option = click.option(
     "--seed",
