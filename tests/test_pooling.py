@@ -599,7 +599,7 @@ def test_what_cannot_be_pooled_is_refused(people: Any) -> None:
 
 
 def test_counts_of_different_numbers_of_people_are_not_of_the_same() -> None:
-    message = "counts of 2 and of 3 people are not .* count only those who reported every time, or"
+    message = "counts of 2 and of 3 people are not .* estimate the counts separately, or count only"
     with pytest.raises(ValueError, match=message):
         mm.pool([week(1, 2), week(1, 2, 3)], people="same")
 

@@ -215,7 +215,10 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
 def _check_same_people(first: Counts, other: Counts) -> None:
     """Refuse counts that cannot come from the same people."""
     _check_addable(first, other)
-    way = "count only those who reported every time, or estimate the counts separately"
+    way = (
+        "estimate the counts separately, or count only those who reported every time if the "
+        "transport has pseudonyms that say who they are"
+    )
     if first.people != other.people:
         raise ValueError(
             f"counts of {first.people} and of {other.people} people are not from the same people: "

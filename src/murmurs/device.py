@@ -46,8 +46,8 @@ class Memory:
 
     @property
     def promise(self) -> str:
-        """The promise, as part of a sentence."""
-        return f"each {self.unit} costs epsilon_permanent_realised, between {self.between}"
+        """The promise in one line, with what it does not cover."""
+        return f"epsilon_permanent for each {self.unit}; visible: {self.visible}"
 
 
 def _by_value(device: Device[Any], value: Any, *_: object) -> tuple[Any, None]:
@@ -101,7 +101,7 @@ MEMORIES = {
             unit="segment without a change",
             between="two histories that change at the same reports",
             visible="when values change",
-            price="a state to store; a value that returns costs epsilon again",
+            price="a state to store; a value that returns costs `epsilon_permanent` again",
             use="values change a few times, and it is no secret when",
             kept=("segment", "value"),
             recall=_by_change,
@@ -112,7 +112,7 @@ MEMORIES = {
             between="any two histories",
             visible="nothing",
             price="a state to store; a change shows only in the next period, and every period "
-            "costs epsilon, even if the value stays",
+            "costs `epsilon_permanent`, even if the value stays",
             use="a bound on the total must hold whatever people do",
             kept=("period", "response"),
             recall=_by_period,
@@ -146,8 +146,8 @@ class Device(Generic[Report]):
     >>> [device.epsilon_spent(periods) for periods in (1, 2)]
     [2.0, 4.0]
     >>> print(device.promise)
-    Any number of reports costs epsilon 2 for each period, between any two histories. Visible
-    beyond that: nothing.
+    Any number of reports costs epsilon_permanent = 2 for each period, between any two histories.
+    Visible beyond that: nothing.
     >>> device
     Device(mechanism=LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0), question='coffee/drink',
     memory='period')
@@ -171,10 +171,10 @@ class Device(Generic[Report]):
             raise TypeError(f"question must be text, not {self.question!r}")
         if self.memory not in MEMORIES:
             *names, last = (repr(name) for name in MEMORIES)
-            promises = "; ".join(f"{name!r}: {m.promise}" for name, m in MEMORIES.items())
+            promises = "".join(f"\n  {name!r}: {m.promise}" for name, m in MEMORIES.items())
             raise ValueError(
                 f"Device needs memory={', '.join(names)} or {last}, not {shown(self.memory)}. "
-                f"It decides what is promised. {promises}"
+                f"It decides what is promised:{promises}"
             )
         if not isinstance(self.state, MutableMapping):
             raise TypeError(f"state must be a dict or the like, not {type(self.state).__name__}")
@@ -186,8 +186,8 @@ class Device(Generic[Report]):
         """What the reports cost, between which histories of values, and what stays visible."""
         memory, each = self._memory, self.mechanism.epsilon_permanent_realised
         return (
-            f"Any number of reports costs epsilon {each:.4g} for each {memory.unit}, between "
-            f"{memory.between}. Visible beyond that: {memory.visible}."
+            f"Any number of reports costs epsilon_permanent = {each:.4g} for each {memory.unit}, "
+            f"between {memory.between}. Visible beyond that: {memory.visible}."
         )
 
     def report(
