@@ -20,7 +20,7 @@ class CountedMechanism(Protocol):
 
     @property
     def channel(self) -> Channel:
-        """The law of the cells."""
+        """The distribution of the count cells given the answer."""
         ...
 
     @property
@@ -34,7 +34,7 @@ class CountedMechanism(Protocol):
         ...
 
     def repeated(self, times: int) -> Channel:
-        """Return the law of the cells when each person reports this many times."""
+        """Return the distribution of the cells when each person reports this many times."""
         ...
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> CountedMechanism:
@@ -98,7 +98,7 @@ class Counts:
 
     @cached_property
     def channel(self) -> Channel:
-        """The law of the cells, given an answer and the number of people in each cohort."""
+        """The distribution of the cells, given the answer and the people in each cohort."""
         return self.mechanism.repeated(self.times).conditioned_on(self.cells)
 
     @property
