@@ -546,7 +546,7 @@ def test_pooled_counts_pool_again() -> None:
     with pytest.raises(ValueError, match="cannot pool counts of 2 and of 1 reports from each") as e:
         mm.pool([two, three], people="different")
     assert "need the same number of reports per person" in str(e.value)
-    assert "murmurs.estimators.unbiased, and average the shares" in str(e.value)
+    assert "the estimator `unbiased`, and average the shares" in str(e.value)
 
 
 def test_counts_of_a_longitudinal_mechanism_are_not_added_without_a_word() -> None:

@@ -199,7 +199,7 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
                 raise ValueError(
                     f"cannot pool counts of {first.times} and of {part.times} reports from each "
                     "person: all need the same number of reports per person. Estimate them "
-                    "separately with murmurs.estimators.unbiased, and average the shares"
+                    "separately with the estimator `unbiased`, and average the shares"
                 )
         return _added(parts, first.times)
     if not first.mechanism.is_longitudinal:

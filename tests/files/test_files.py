@@ -138,8 +138,9 @@ def test_reports_for_another_survey_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         read_reports(path, OTHER)
     assert str(error.value) == (
-        f"{path} holds reports for survey {SURVEY.fingerprint!r}, "
-        f"but 'files' version 2 is {OTHER.fingerprint!r}"
+        f"{path} holds reports for the survey with fingerprint {SURVEY.fingerprint[:12]!r}, but "
+        f"'files' version 2 has fingerprint {OTHER.fingerprint[:12]!r}: use the survey these were "
+        "encoded with"
     )
 
 
@@ -610,8 +611,9 @@ def test_counts_are_checked_against_the_survey_at_hand(tmp_path: Path) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         read_counts(path, OTHER)
     assert str(error.value) == (
-        f"{path} holds counts for survey {SURVEY.fingerprint!r}, "
-        f"but 'files' version 2 is {OTHER.fingerprint!r}"
+        f"{path} holds counts for the survey with fingerprint {SURVEY.fingerprint[:12]!r}, but "
+        f"'files' version 2 has fingerprint {OTHER.fingerprint[:12]!r}: use the survey these were "
+        "encoded with"
     )
     question = SURVEY.question("rr")
     posing = Question("unary", question.labels, question.mechanism)
@@ -656,8 +658,9 @@ def test_counts_of_one_question_add_up_and_of_two_surveys_do_not(tmp_path: Path)
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         add_counts(paths)
     assert str(error.value) == (
-        f"{paths[2]} holds counts for survey {OTHER.fingerprint!r}, but {paths[0]} for survey "
-        f"{SURVEY.fingerprint!r}: counts of two surveys do not add up"
+        f"{paths[2]} holds counts for the survey with fingerprint {OTHER.fingerprint[:12]!r}, but "
+        f"{paths[0]} for the one with {SURVEY.fingerprint[:12]!r}: counts of two surveys do not "
+        "add up"
     )
     rr = SURVEY.question("rr")
     write_counts(paths[2], SURVEY, rr, rr.mechanism.count([]))

@@ -14,6 +14,7 @@ import click
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
+from murmurs.files.headers import is_header_of_reports
 from murmurs.present.text import UNPRINTABLE, printable
 from murmurs.question import Question
 from murmurs.survey import Survey
@@ -87,6 +88,10 @@ def _same_file(source: Path, output: Path) -> bool:
 def read_survey(path: Path) -> Survey:
     """Return the survey in a file: published (JSON) or written by hand (TOML)."""
     data = contents(path)
+    if is_header_of_reports(data):
+        raise ValueError(
+            f"{path} is a file of reports, not a survey: in `murmurs count` the survey comes first"
+        )
     try:
         if path.suffix == ".toml":
             return Survey.from_toml(data)
