@@ -132,6 +132,15 @@ def test_reports_in_another_layout_of_memory_are_written_alike(tmp_path: Path) -
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_single_reports_are_stacked_before_they_are_written(tmp_path: Path) -> None:
+    question = SURVEY.question("unary")
+    single = question.mechanism.shape.unstack(reports_to(question, 3))
+    for parts in (single, single[0], reports_to(question, 3)):
+        with pytest.raises(TypeError, match=r"give a list of arrays: \[mechanism\.shape\.stack"):
+            write_reports(tmp_path / "reports", SURVEY, question, parts)
+    assert not (tmp_path / "reports").exists()
+
+
 def test_reports_for_another_survey_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "reports"
     write_reports(path, SURVEY, SURVEY.questions[0], [reports_to(SURVEY.questions[0], 3)])

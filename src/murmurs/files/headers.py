@@ -62,9 +62,9 @@ def check_survey(path: Path, what: str, fingerprint: str, survey: Survey) -> Non
     """Refuse a file that was made for another survey."""
     if fingerprint != survey.fingerprint:
         raise ValueError(
-            f"{named(path)} holds {what} for the survey with fingerprint {shown(fingerprint[:12])}, "
-            f"but {shown(survey.name)} version {survey.version} has fingerprint "
-            f"{shown(survey.short_fingerprint)}: use the survey these were encoded with"
+            f"{named(path)} holds {what} for the survey with fingerprint "
+            f"{shown(fingerprint[:12])}, but {shown(survey.name)} version {survey.version} has "
+            f"fingerprint {shown(survey.short_fingerprint)}: use the survey these were encoded with"
         )
 
 
