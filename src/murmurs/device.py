@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Generic, Literal
 
-from murmurs.boundary.checks import shown, whole
+from murmurs.boundary.checks import index, shown, whole
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.sources import Chance, as_randomness
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report
 
 Record = Mapping[str, Any]
@@ -204,9 +205,9 @@ class Device(Generic[Report]):
         The first answer in a period is used for the whole period. The state is written in one
         assignment, after the report is made.
         """
-        fresh = as_randomness(random)
-        number = self._check_period(period)
         value = self.mechanism.check(answer)
+        fresh = self._fresh(random, period)
+        number = self._check_period(period)
         permanent, record = self._memory.recall(self, value, self._kept(), number)
         report = self.mechanism._instant(permanent, fresh)
         if record is not None:
@@ -230,6 +231,15 @@ class Device(Generic[Report]):
     def _memory(self) -> Memory:
         assert self.memory is not None
         return MEMORIES[self.memory]
+
+    def _fresh(self, random: Chance, period: int | None) -> Randomness:
+        """Return the chance of one report; a period in its place gets a hint."""
+        try:
+            return as_randomness(random)
+        except TypeError as error:
+            number = index(random) if self.memory == "period" and period is None else None
+            hint = "" if number is None else f": write period={shown(number)}"
+            raise TypeError(f"{error}{hint}") from None
 
     def _check_period(self, period: int | None) -> int:
         if self.memory != "period":

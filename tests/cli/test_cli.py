@@ -243,7 +243,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("count reports.bin coffee.json -o x", None, "in `murmurs count` the survey comes first"),
     ("count coffee.json -o x", None, "Missing argument 'REPORTS...'."),
     ("count coffee.json answers.txt -o x", None, "answers.txt is not a file of reports: "),
-    ("count coffee.json drink.bin -o x", None, "drink.bin holds reports for the survey with fingerprint "),
+    ("count coffee.json drink.bin -o x", None, "drink.bin holds reports for the survey with "),
     ("count both.toml drink.bin sugar.bin -o x", None, "sugar.bin answers 'sugar' and drink.bin "),
     ("simulate coffee.json - -o x", "tea\n", "line 1: 'tea' is not label,number"),
     ("simulate coffee.json - -o x", "tea,1\ntea,-1\n", "line 2: 'tea,-1' is not label,number"),
