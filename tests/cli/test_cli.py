@@ -318,6 +318,22 @@ def test_a_published_survey_of_another_version_is_told_apart(desk: Path) -> None
     assert sentence.endswith("use the survey these were encoded with")
 
 
+def test_a_published_survey_is_not_replaced_by_another(desk: Path) -> None:
+    old = (desk / "coffee.json").read_bytes()
+    good("publish coffee.toml -o coffee.json")  # the same fingerprint
+    (desk / "coffee.toml").write_text(TOML.replace("epsilon = 1.0", "epsilon = 2.0"))
+    assert refused("publish coffee.toml -o coffee.json", desk) == (
+        f"coffee.json holds version 1 of survey 'coffee' with fingerprint "
+        f"{SURVEY.short_fingerprint}: raise `version` in coffee.toml and publish to another file, "
+        "or delete it first"
+    )
+    assert (desk / "coffee.json").read_bytes() == old
+    good("publish coffee.toml -o coffee.json --force")
+    assert (desk / "coffee.json").read_bytes() != old
+    good("publish coffee.toml -o answers.txt")  # no survey is there
+    assert Survey.from_json((desk / "answers.txt").read_bytes()).questions[0].mechanism.epsilon == 2
+
+
 LONGITUDINAL = """
 name = "weekly"
 [[questions]]
