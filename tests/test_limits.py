@@ -354,5 +354,5 @@ def test_a_class_for_chance_lacks_its_brackets() -> None:
     ):
         with pytest.raises(TypeError, match=way_out):
             act()
-    with pytest.raises(TypeError, match="not 7$"):
+    with pytest.raises(TypeError, match=r"not 7$"):
         rr.encode(1, 7)

@@ -39,12 +39,16 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 people_option = click.option(
     "--people",
     type=click.Choice(["different", "same"]),
-    help="Whether the files come from different people, or all from the same people.",
+    help="Whether the files come from different people, or all from the same people with the same "
+    "permanent responses.",
 )
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
     help="Seed for a reproducible result, which is not private: for studies only.",
+)
+simulation_seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed for a reproducible result."
 )
 level_option = click.option(
     "--level",
