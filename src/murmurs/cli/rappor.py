@@ -61,7 +61,9 @@ def command() -> None:
 
     The parameters are k bits, h hashes and m cohorts; f, the probability that a permanent bit is
     random; and p and q, the probabilities that a bit of a report is set if the permanent bit is 0
-    and if it is 1. docs/google-rappor.md describes all files.
+    and if it is 1.
+
+    See docs/google-rappor.md for all files.
 
     \b
     Example:
