@@ -133,6 +133,20 @@ def test_a_closed_question_takes_no_candidates(desk: Path) -> None:
     assert "it takes no --complete" in run("estimate c.json --complete").stderr
 
 
+def test_candidates_with_blanks_at_an_end_get_a_note(desk: Path) -> None:
+    counted("simulate")
+    (desk / "blanks.txt").write_text("https://example.org \n\ttea\nno note\n")
+    result = run("estimate counts.json --candidates blanks.txt --csv")
+    assert result.exit_code == 0
+    end = "begins or ends with a blank, which is part of the string"
+    assert result.stderr.splitlines() == [
+        f"blanks.txt, line 1: 'https://example.org ' {end}",
+        f"blanks.txt, line 2: '\\ttea' {end}",
+    ]
+    (desk / "answers.txt").write_text("https://example.org \n")  # answers are not looked at
+    assert not run("encode pages.json answers.txt -o r.bin").stderr
+
+
 def test_a_complete_list_has_no_others(desk: Path) -> None:
     counted("simulate")
     (desk / "all.txt").write_text("\n".join(PEOPLE), encoding="utf-8")
@@ -141,6 +155,7 @@ def test_a_complete_list_has_no_others(desk: Path) -> None:
     assert sum(document["shares"]) == pytest.approx(1.0)
     text = good("estimate counts.json --candidates all.txt --complete")
     assert "3 of 3 candidates detected; at most a 5 % chance" in text
+    assert text.endswith("(Bonferroni), if the list is complete.\n")
     with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
     assert with_others["labels"][-1] == "(other)"
 

@@ -80,7 +80,7 @@ def test_a_device_hands_in_chance_that_can_be_asked() -> None:
     rr = mm.KRR(k=4, epsilon=1.0)
     generator = np.random.default_rng(1)
     assert rr.encode(2, generator) in range(4)
-    with pytest.raises(TypeError, match=r"chance comes from Secure\(\), .* not from 7"):
+    with pytest.raises(TypeError, match=r"random must be Secure\(\) or, .*, not 7"):
         rr.encode(2, 7)  # type: ignore[arg-type]
 
 

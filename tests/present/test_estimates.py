@@ -501,7 +501,12 @@ def test_a_method_that_cannot_use_the_counts_tells_the_way_out(desk: Path) -> No
     write_counts(desk / "counts.json", survey, question, counts)
     result = run("--method likelihood")
     assert result.exit_code == 2
-    assert "composite(counts)" in result.stderr
+    assert result.stderr.endswith("its reports: use --method composite\n")
+
+
+def test_labels_are_a_list_not_one_text() -> None:
+    with pytest.raises(TypeError, match="labels are a list, not 'abcd'"):
+        make().with_labels("abcd")  # type: ignore[arg-type]
 
 
 def test_a_picture_without_matplotlib_ends_with_the_way_to_get_it(

@@ -46,8 +46,8 @@ def command(
 
     REPORTS are one or more files of reports (- for standard input).
 
-    Several files of a longitudinal mechanism need --people: the permanent noise of the same people
-    does not average out.
+    Several files of a longitudinal mechanism (a mechanism for repeated reports) need --people: the
+    permanent noise of the same people does not average out.
 
     \b
     Example:

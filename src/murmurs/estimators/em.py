@@ -12,7 +12,7 @@ from murmurs.boundary.checks import real, whole
 from murmurs.channel import Channel
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
-from murmurs.estimators.precondition import usable
+from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.numerics.arrays import Floats
 
 Progress = Callable[[int, float], None]
@@ -114,13 +114,10 @@ def em(
     """
     channel = usable(counts).channel
     if not channel.is_histogram:
-        way = "regression(counts)"
-        if channel.support(counts.cells) is not None:
-            way = "composite(counts), or report_likelihood(mechanism, reports)"
-        raise ValueError(
-            f"counts of {counts.mechanism} do not determine the likelihood of its reports: "
-            f"use {way}"
-        )
+        rule = f"counts of {counts.mechanism} do not determine the likelihood of its reports"
+        if channel.support(counts.cells) is None:
+            raise UnfitCountsError(rule, "regression")
+        raise UnfitCountsError(rule, "composite", ", or report_likelihood(mechanism, reports)")
     frequencies = counts.cells / counts.n
     start = np.full(channel.k, 1 / channel.k)
     step = histogram_step(channel, frequencies, counts.n)

@@ -75,7 +75,12 @@ def _blocks(parts: Iterable[Reports], shape: Shape[Any], size: int) -> Iterator[
     """Cut reports into blocks of that many bytes; only the last one may be shorter."""
     left = b""
     for part in parts:
-        data = left + np.ascontiguousarray(shape.check(part)).tobytes()
+        try:
+            checked = shape.check(part)
+        except TypeError as error:
+            way = "give a list of arrays: [mechanism.shape.stack(reports)]"
+            raise TypeError(f"{error}: {way}") from None
+        data = left + np.ascontiguousarray(checked).tobytes()
         end = len(data) - len(data) % size
         yield from (data[start : start + size] for start in range(0, end, size))
         left = data[end:]

@@ -160,7 +160,9 @@ def _made(
             raise ValueError(f"{key} of {name} is null: {way}")
     needed = {f.name for f in fields if f.default is dataclasses.MISSING} - set(parameters)
     if needed:
-        raise ValueError(f"{name} needs {', '.join(sorted(needed))}")
+        tuned = name in ("ORR", "ORappor") and needed & {"width", "cohorts"}
+        way = ": murmurs tune finds them" if tuned else ""
+        raise ValueError(f"{name} needs {', '.join(sorted(needed))}{way}")
     return kind(**parameters)
 
 

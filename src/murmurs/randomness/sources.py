@@ -69,7 +69,7 @@ def as_randomness(random: Chance) -> Randomness:
     if isinstance(random, np.random.Generator):
         return Study(random)
     if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
-        raise TypeError(_no_chance(random, "chance"))
+        raise TypeError(_no_chance(random))
     return random
 
 
@@ -81,15 +81,12 @@ def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
         return random.generator
     if isinstance(random, np.random.Generator | Secure):
         return random
-    raise TypeError(_no_chance(random, "chance for many people"))
+    raise TypeError(_no_chance(random))
 
 
-def _no_chance(random: object, what: str) -> str:
+def _no_chance(random: object) -> str:
     """Return why this is not a source of randomness, such as a class without its brackets."""
-    handed = shown(random)
+    given = shown(random)
     if isinstance(random, type):
-        handed = f"the class {random.__name__}: write {random.__name__}() with brackets"
-    return (
-        f"{what} comes from Secure(), or in a study from numpy.random.default_rng(seed), "
-        f"not from {handed}"
-    )
+        given = f"the class {random.__name__}: write {random.__name__}() with brackets"
+    return f"random must be Secure() or, in a study, numpy.random.default_rng(seed), not {given}"
