@@ -136,3 +136,26 @@ def test_what_keeps_nothing_is_refused() -> None:
         mm.Devices(mm.LOSUE(2, 1.0, 2.0), 3, memory="none")  # type: ignore[arg-type]
     assert set(MEMORIES) == {memory for memory, *_ in HISTORIES}
     assert all(isinstance(mechanism, Longitudinal) for mechanism in SMALL)
+
+
+def test_one_device_takes_a_question_and_its_labels() -> None:
+    losue = mm.LOSUE(2, 1.0, epsilon_permanent=2.0)
+    drink, secret = mm.Question("drink", ["tea", "mate"], losue), bytes(range(32))
+    device: mm.Device[bytes] = mm.Device(drink, secret, memory="value")
+    plain = mm.Device(losue, secret, "drink", memory="value")
+    rng = np.random.default_rng
+    assert [device.report(x, rng(1)) for x in ("tea", "mate")] == [
+        plain.report(x, rng(1)) for x in (0, 1)
+    ]
+    assert device == plain
+    with pytest.raises(ValueError, match="this is not an answer to 'drink'") as error:
+        device.report("milk")
+    assert "milk" not in str(error.value)
+    named: mm.Device[bytes] = mm.Device(drink, secret, "survey 1/drink", memory="value")
+    assert named.question == "survey 1/drink"
+    words = mm.Question("word", mechanism=mm.Rappor(8, 2, 4, f=0.5, p=0.25, q=0.75))
+    assert mm.Device(words, secret, memory="value").report("tea").cohort in range(4)
+    with pytest.raises(TypeError, match="question must be a name"):
+        mm.Device(losue, secret, memory="value")
+    with pytest.raises(TypeError, match="a Question is the first argument"):
+        mm.Device(losue, secret, drink, memory="value")  # type: ignore[arg-type]

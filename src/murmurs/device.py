@@ -10,10 +10,12 @@ import math
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from murmurs.boundary.checks import index, shown, whole
 from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.question import Question
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.randomness.verbs import Randomness
@@ -127,16 +129,18 @@ MEMORIES = {
 class Device(Generic[Report]):
     """One person's side of a question that is asked repeatedly.
 
-    ``secret`` is at least 16 random bytes that never leave the device. ``question`` is a name; each
-    question answered with this secret needs a different one. ``memory`` says which reports share a
-    permanent response: "value", "change" or "period"; `promise` says what follows from it. A
-    permanent response is determined by the secret, the question, the memory, the law of the first
-    round, the value, and the number of the segment or period; if any of them differs, it is
-    independent.
+    The first argument is a `Question`, whose labels are then the answers, or a longitudinal
+    mechanism. ``secret`` is at least 16 random bytes that never leave the device. ``question`` is a
+    name, by default that of the `Question`; each question answered with this secret needs a
+    different one. ``memory`` says which reports share a permanent response: "value", "change" or
+    "period"; `promise` says what follows from it. A permanent response is determined by the secret,
+    the question, the memory, the law of the first round, the value, and the number of the segment
+    or period; if any of them differs, it is independent.
 
     The device itself never changes. What "change" and "period" must remember is in ``state``, a
     mapping that the caller stores between reports, for example as JSON: save it first, then send
-    the report. It holds no value in plain text. docs/longitudinal.md says what losing it costs.
+    the report. It holds no value in plain text, except that without a first round (f = 0) the
+    stored response is the value. docs/longitudinal.md says what losing it costs.
 
     >>> import murmurs as mm
     >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0)
@@ -156,20 +160,43 @@ class Device(Generic[Report]):
 
     mechanism: Longitudinal[Report]
     secret: bytes = field(repr=False)
-    question: str
+    question: str = LEFT_OPEN
     memory: Literal["value", "change", "period"] | None = field(default=None, kw_only=True)
     state: MutableMapping[str, Any] = field(
         default_factory=dict, kw_only=True, repr=False, compare=False
     )
 
+    asked: Question | None = field(default=None, init=False, repr=False, compare=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            mechanism: Longitudinal[Report] | Question,
+            secret: bytes,
+            question: str = "",
+            *,
+            memory: Literal["value", "change", "period"] | None = None,
+            state: MutableMapping[str, Any] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        given: object = self.mechanism
+        if isinstance(given, Question):
+            object.__setattr__(self, "asked", given)
+            object.__setattr__(self, "mechanism", given.mechanism)
+            if self.question is None:
+                object.__setattr__(self, "question", given.name)
         if not isinstance(self.mechanism, Longitudinal):
             raise TypeError(
                 f"{self.mechanism!r} has no permanent response to keep: "
                 "use BasicRappor, Rappor, LOSUE or LOLOHA"
             )
         if not isinstance(self.question, str):
-            raise TypeError(f"question must be text, not {self.question!r}")
+            raise TypeError(
+                f"question must be a name such as 'coffee/drink', not {shown(self.question)}; a "
+                "Question is the first argument"
+            )
         if self.memory not in MEMORIES:
             *names, last = (repr(name) for name in MEMORIES)
             promises = "".join(f"\n  {name!r}: {m.promise}" for name, m in MEMORIES.items())
@@ -205,7 +232,7 @@ class Device(Generic[Report]):
         The first answer in a period is used for the whole period. The state is written in one
         assignment, after the report is made.
         """
-        value = self.mechanism.check(answer)
+        value = self._value(answer)
         fresh = self._fresh(random, period)
         number = self._check_period(period)
         permanent, record = self._memory.recall(self, value, self._kept(), number)
@@ -240,6 +267,12 @@ class Device(Generic[Report]):
             number = index(random) if self.memory == "period" and period is None else None
             hint = "" if number is None else f": write period={shown(number)}"
             raise TypeError(f"{error}{hint}") from None
+
+    def _value(self, answer: Any) -> Any:
+        """Return an answer as the mechanism takes it: the number of a label, or a string."""
+        if self.asked is not None and not self.asked.is_open:
+            return self.asked.answer(answer)
+        return self.mechanism.check(answer)
 
     def _check_period(self, period: int | None) -> int:
         if self.memory != "period":

@@ -694,7 +694,7 @@ def test_a_mechanism_without_permanent_response_is_refused() -> None:
 
 
 def test_a_question_is_text() -> None:
-    with pytest.raises(TypeError, match="question must be text, not 3"):
+    with pytest.raises(TypeError, match="question must be a name such as 'coffee/drink', not 3"):
         Device(RAPPOR, SECRET, 3, memory="value")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="surrogates not allowed"):
         Device(RAPPOR, SECRET, "\ud800", memory="value")
