@@ -26,6 +26,7 @@ from murmurs import (
     SUE,
     BasicRappor,
     CountMeanSketch,
+    Design,
     Hadamard,
     HadamardSketch,
     LocalHashing,
@@ -223,6 +224,10 @@ def over(m: Over[Any], x: int) -> Law:
     return cohort_law(table, places)
 
 
+def design(m: Design, x: int) -> Law:
+    return {r: Fraction(row[x]) for r, row in enumerate(m.matrix)}
+
+
 BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     KRR: krr,
     SUE: sue,
@@ -239,6 +244,7 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     PermutedRR: permuted,
     PermutedRappor: permuted,
     Over: over,
+    Design: design,
 }
 
 SMALL: list[Mechanism[Any]] = [
@@ -267,5 +273,7 @@ SMALL: list[Mechanism[Any]] = [
     ),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7).over(["tea", "coffee"]),
     Rappor(width=3, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
+    Design([["1/2", "1/6", 0.25], [0.3, "1/2", 0.25], [0.2, "1/3", "1/2"]]),
+    Design([[0.4, 0.1], [0.3, 0.3], [0.2, 0.2], [0.1, 0.4]], labels=("yes", "no")),
 ]
 """Small enough to walk every branch; at least one of each kind."""

@@ -8,7 +8,6 @@ that google/rappor's settings give. Printed numbers are compared to their last p
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -257,28 +256,6 @@ def test_rappor_that_tells_nothing_or_everything_is_refused(
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("eta", [0.51, 0.75, 0.9, 0.999, 1 - 2.0**-53])
-def test_warner_tells_the_truth_with_probability_eta_exactly(eta: float) -> None:
-    mechanism = Warner(eta)
-    exact = Fraction(eta)
-    assert (mechanism.channel.hit, mechanism.channel.miss) == (exact, 1 - exact)
-    assert mechanism.ratio == exact / (1 - exact)
-    assert mechanism.epsilon == pytest.approx(math.log(exact / (1 - exact)), rel=1e-15)
-    assert mechanism.epsilon_realised <= mechanism.epsilon
-
-
 def test_warner_has_the_error_of_the_closed_form() -> None:
     a = 3.0
     assert v(Warner(0.75)) == pytest.approx(2 * a / (a - 1) ** 2, rel=1e-12)
-
-
-@pytest.mark.parametrize("eta", [0.5, 1.0])
-def test_warner_at_an_end_is_refused(eta: float) -> None:
-    with pytest.raises(ValueError, match=f"^eta must lie strictly between 1/2 and 1, not {eta:g}$"):
-        Warner(eta)
-
-
-@pytest.mark.parametrize("eta", [0.49, -1.0, 1.01, math.nan])
-def test_warner_outside_is_refused(eta: float) -> None:
-    with pytest.raises(ValueError, match=f"^eta must be from 0.5 to 1, not {eta:g}$"):
-        Warner(eta)

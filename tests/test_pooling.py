@@ -524,9 +524,9 @@ def week(*reports: int) -> mm.Counts:
     return LOSUE.count([bytes([report]) for report in reports])
 
 
-def test_counts_of_other_people_and_of_the_same_pool_to_the_same_cells() -> None:
+def test_counts_of_different_people_and_of_the_same_pool_to_the_same_cells() -> None:
     weeks = [week(1, 2), week(1, 7), week(0, 4)]
-    other, same = (mm.pool(weeks, people=people) for people in ("other", "same"))
+    other, same = (mm.pool(weeks, people=people) for people in ("different", "same"))
     assert other.cells.tolist() == same.cells.tolist() == [3, 2, 2]
     assert (other.n, other.times, other.people) == (6, 1, 6)
     assert (same.n, same.times, same.people) == (6, 3, 2)
@@ -541,10 +541,12 @@ def test_pooled_counts_pool_again() -> None:
     assert mm.pool([two, three], people="same") == mm.pool(
         [week(1, 2), week(1, 7), week(0, 4)], people="same"
     )
-    both = mm.pool([two, mm.pool([week(3), week(3)], people="same")], people="other")
+    both = mm.pool([two, mm.pool([week(3), week(3)], people="same")], people="different")
     assert (both.n, both.times, both.people) == (6, 2, 3)
-    with pytest.raises(ValueError, match="cannot pool counts of 2 and of 1 reports from each"):
-        mm.pool([two, three], people="other")
+    with pytest.raises(ValueError, match="cannot pool counts of 2 and of 1 reports from each") as e:
+        mm.pool([two, three], people="different")
+    assert "need the same number of reports per person" in str(e.value)
+    assert "the estimator `unbiased`, and average the shares" in str(e.value)
 
 
 def test_counts_of_a_longitudinal_mechanism_are_not_added_without_a_word() -> None:
@@ -552,7 +554,7 @@ def test_counts_of_a_longitudinal_mechanism_are_not_added_without_a_word() -> No
         empty = mechanism.count([])
         with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is looked for below
             _ = empty + empty
-        for way in ('people="other"', 'people="same"', "murmurs.pool"):
+        for way in ('people="different"', 'people="same"', "murmurs.pool"):
             assert way in str(error.value)
         with pytest.raises(ValueError, match="may come from the same people"):
             sum([empty, empty])
@@ -568,10 +570,10 @@ def test_parts_of_one_collection_are_counted_together() -> None:
     assert LOSUE.count([bytes([1]), bytes([2])]).n == 2
 
 
-def test_mechanisms_without_a_permanent_response_pool_other_people_only() -> None:
+def test_mechanisms_without_a_permanent_response_pool_different_people_only() -> None:
     rr = mm.KRR(3, 1.0)
     one, two = rr.count([0, 1]), rr.count([2, 2])
-    assert mm.pool([one, two], people="other") == one + two
+    assert mm.pool([one, two], people="different") == one + two
     with pytest.raises(ValueError, match=r"keeps no permanent response: add the counts with \+"):
         mm.pool([one, two], people="same")
     with pytest.raises(ValueError, match="keeps no permanent response that 2 reports"):
@@ -580,13 +582,13 @@ def test_mechanisms_without_a_permanent_response_pool_other_people_only() -> Non
 
 @pytest.mark.parametrize("people", ["others", None, True])
 def test_pooling_says_whose_counts_they_are(people: Any) -> None:
-    with pytest.raises(ValueError, match="people must be 'other' or 'same', not"):
+    with pytest.raises(ValueError, match="people must be 'different' or 'same', not"):
         mm.pool([week(1)], people=people)
     with pytest.raises(TypeError, match="people"):
         mm.pool([week(1)])  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize("people", ["other", "same"])
+@pytest.mark.parametrize("people", ["different", "same"])
 def test_what_cannot_be_pooled_is_refused(people: Any) -> None:
     with pytest.raises(ValueError, match="there are no counts to pool"):
         mm.pool([], people=people)
@@ -597,7 +599,7 @@ def test_what_cannot_be_pooled_is_refused(people: Any) -> None:
 
 
 def test_counts_of_different_numbers_of_people_are_not_of_the_same() -> None:
-    message = "counts of 2 and of 3 people are not .* count only those who reported every time, or"
+    message = "counts of 2 and of 3 people are not .* estimate the counts separately, or count only"
     with pytest.raises(ValueError, match=message):
         mm.pool([week(1, 2), week(1, 2, 3)], people="same")
 
@@ -697,9 +699,9 @@ def test_several_files_of_a_longitudinal_question_need_a_word(tmp_path: Path) ->
     base = ["count", str(tmp_path / "s.json"), *map(str, paths), "-o", str(out)]
     refused = CliRunner().invoke(main, base)
     assert refused.exit_code != 0
-    assert "--people other" in refused.output
+    assert "--people different" in refused.output
     assert "--people same" in refused.output
-    for people, times in (("other", 1), ("same", 2)):
+    for people, times in (("different", 1), ("same", 2)):
         done = CliRunner().invoke(main, [*base, "--people", people])
         assert done.exit_code == 0, done.output
         found = read_counts(out)[1]

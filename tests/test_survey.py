@@ -8,13 +8,14 @@ import json
 import math
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from murmurs import KRR, OUE, BasicRappor, Question, Survey
 from murmurs.boundary.documents import canonical
-from murmurs.mechanisms import BY_NAME
+from murmurs.mechanisms import BY_NAME, from_document
 from murmurs.privacy import SCALE
 
 TOML = """
@@ -162,8 +163,17 @@ def test_order_of_keys_and_whitespace_do_not_change_the_fingerprint() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(colour="red"), "this is not a survey: Object contains unknown field"),
-        (lambda d: d["questions"][0].update(hint="x"), "contains unknown field `hint`"),
+        (
+            lambda d: d.update(colour="red"),
+            "this is not a survey: it has an unknown field 'colour'; the fields of a survey are "
+            "name, questions, version, murmurs",
+        ),
+        (
+            lambda d: d["questions"][0].update(hint="x"),
+            "question 'drink' has an unknown field 'hint'; the fields of a question are name, "
+            "mechanism, labels, text",
+        ),
+        (lambda d: d.update(murmurs="counts"), "this is not a survey: it is a file of counts"),
         (
             lambda d: d["questions"][0]["mechanism"].update(delta=1),
             "KRR has no parameter 'delta'; it has epsilon, k, truth",
@@ -236,6 +246,22 @@ def test_a_label_that_is_no_answer_is_refused_with_the_answers() -> None:
     many = Question("q", tuple(str(i) for i in range(20)), OUE(k=20, epsilon=1.0))
     with pytest.raises(ValueError, match=r"'6', '7' and 12 more$"):
         many.answer("20")
+
+
+def test_the_path_of_a_survey_is_not_its_text(tmp_path: Path) -> None:
+    for path in ("coffee.json", "coffee.toml", tmp_path / "coffee"):
+        for read in (Survey.from_json, Survey.from_toml):
+            with pytest.raises(TypeError, match="takes the text of a file, not its path") as error:
+                read(path)  # type: ignore[arg-type]
+            assert str(error.value).endswith("pass Path(...).read_text()")
+
+
+def test_an_open_mechanism_without_its_table_points_to_tune() -> None:
+    for name in ("ORR", "ORappor"):
+        with pytest.raises(ValueError, match=f"{name} needs cohorts, width: murmurs tune finds"):
+            from_document({"name": name, "epsilon": 2.0})
+        with pytest.raises(ValueError, match=f"{name} needs epsilon$"):
+            from_document({"name": name, "width": 8, "cohorts": 4})
 
 
 def test_a_question_that_is_not_there_is_refused_with_those_that_are() -> None:

@@ -174,7 +174,8 @@ REFUSED_REPORTS: list[tuple[AnyShape, Any, type[Exception], str]] = [
     (Category(5), "1", TypeError, "report must be a whole number, not '1'"),
     (Bits(13), b"\x00", ValueError, "1 bytes are not reports of 2 bytes each: Bits(count=13)"),
     (Bits(13), b"\x00\x20", ValueError, "a bit after the first 13 is set"),
-    (Bits(13), [0, 1], TypeError, "a report of Bits(count=13) is bytes, not [0, 1]"),
+    (Bits(13), [0, 1], TypeError, "a report with 13 bits is bytes, 2 of them, not [0, 1]"),
+    (Members(12, 3), 1, TypeError, "a report with 3 of 12 members is a tuple of 3 rising numbers"),
     (Members(5, 2), (1,), ValueError, "is 2 rising numbers, not (1,)"),
     (Members(5, 2), (1, 1), ValueError, "is 2 rising numbers, not (1, 1)"),
     (Members(5, 2), (2, 1), ValueError, "is 2 rising numbers, not (2, 1)"),
@@ -185,13 +186,13 @@ REFUSED_REPORTS: list[tuple[AnyShape, Any, type[Exception], str]] = [
     (Members(17, 2), (2, 17), ValueError, "member must be from 0 to 16, not 17"),
     (Hashed(3), (7, 3), ValueError, "value must be from 0 to 2, not 3"),
     (Hashed(3), (2**32, 0), ValueError, "seed must be from 0 to 4294967295, not 4294967296"),
-    (Hashed(3), (1, 2, 3), TypeError, "is a tuple of 2, not (1, 2, 3)"),
-    (Hashed(3), 7, TypeError, "a report of Hashed(count=3) is a tuple of 2, not 7"),
+    (Hashed(3), (1, 2, 3), TypeError, "a tuple of a seed and a bucket, not (1, 2, 3)"),
+    (Hashed(3), 7, TypeError, "a report is a tuple of a seed and a bucket, not 7"),
     (BitsByCohort(2, 3), (2, b"\x00"), ValueError, "cohort must be from 0 to 1, not 2"),
     (BitsByCohort(2, 3), (1, b"\x08"), ValueError, "a bit after the first 3 is set"),
     (BitsByCohort(2, 3), (1, b""), ValueError, "0 bytes are not reports of 1 bytes each"),
-    (BitsByCohort(2, 3), (1, 0), TypeError, "a report of Bits(count=3) is bytes, not 0"),
-    (BitsByCohort(2, 3), [1, b"\x00"], TypeError, "is a tuple of 2, not [1, b'\\x00']"),
+    (BitsByCohort(2, 3), (1, 0), TypeError, "a report with 3 bits is bytes, 1 of them, not 0"),
+    (BitsByCohort(2, 3), [1, b"\x00"], TypeError, "tuple of a cohort and bits, not [1, b'\\x00']"),
 ]
 
 

@@ -3,6 +3,7 @@
 from murmurs import estimators
 from murmurs.counts import Counts, pool
 from murmurs.device import Device
+from murmurs.devices import Devices
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
 from murmurs.mechanisms import (
@@ -56,6 +57,7 @@ __all__ = [
     "Derived",
     "Design",
     "Device",
+    "Devices",
     "Estimate",
     "Given",
     "Hadamard",

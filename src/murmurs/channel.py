@@ -1,4 +1,4 @@
-"""The law of the count cells given an answer: mean, inverse, variance, covariance.
+"""The distribution of the count cells given the answer: mean, inverse, variance, covariance.
 
 A report adds to some cells; the channel describes the mean and the variance of what it adds.
 Estimators know the channel of a mechanism and nothing else about it. There are two kinds of noise:

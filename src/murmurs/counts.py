@@ -20,7 +20,7 @@ class CountedMechanism(Protocol):
 
     @property
     def channel(self) -> Channel:
-        """The law of the cells."""
+        """The distribution of the count cells given the answer."""
         ...
 
     @property
@@ -34,7 +34,7 @@ class CountedMechanism(Protocol):
         ...
 
     def repeated(self, times: int) -> Channel:
-        """Return the law of the cells when each person reports this many times."""
+        """Return the distribution of the cells when each person reports this many times."""
         ...
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> CountedMechanism:
@@ -98,7 +98,7 @@ class Counts:
 
     @cached_property
     def channel(self) -> Channel:
-        """The law of the cells, given an answer and the number of people in each cohort."""
+        """The distribution of the cells, given the answer and the people in each cohort."""
         return self.mechanism.repeated(self.times).conditioned_on(self.cells)
 
     @property
@@ -136,8 +136,8 @@ class Counts:
         if self.mechanism == other.mechanism and self.mechanism.is_longitudinal:
             raise ValueError(
                 f"counts of {self.mechanism} may come from the same people, whose permanent noise "
-                'does not average out: use murmurs.pool([a, b], people="other") if they come from '
-                'different people, murmurs.pool([a, b], people="same") if from the same'
+                'does not average out: use murmurs.pool([a, b], people="different") if they come '
+                'from different people, murmurs.pool([a, b], people="same") if from the same'
             )
         return _added([self, other], self.times)
 
@@ -165,17 +165,17 @@ class Counts:
         return document | ({"times": self.times} if self.times > 1 else {})
 
 
-People = Literal["other", "same"]
+People = Literal["different", "same"]
 """Whether several counts come from different people, or from the same people again."""
 
 
 def pool(counts: Iterable[Counts], *, people: People) -> Counts:
     r"""Combine several counts of a mechanism, of different people or of the same people again.
 
-    ``"other"``: nobody is in two of them, and each person reported equally often. This is `+`, for
-    longitudinal mechanisms too. ``"same"``: each counts the very same people, with the permanent
-    response they had before. Then only the noise that is fresh in every report averages out. If
-    answers, and so responses, changed in between, intervals are wider than necessary.
+    ``"different"``: nobody is in two of them, and each person reported equally often. This is `+`,
+    for longitudinal mechanisms too. ``"same"``: each counts the very same people, with the
+    permanent response they had before. Then only the noise that is fresh in every report averages
+    out. If answers, and so responses, changed in between, intervals are wider than necessary.
 
     >>> import murmurs as mm
     >>> losue = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
@@ -184,8 +184,8 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
     Counts(mechanism=LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0), n=4, cells=array([3, 2, 0]),
     times=2)
     """
-    if people not in ("other", "same"):
-        raise ValueError(f"people must be 'other' or 'same', not {people!r}")
+    if people not in ("different", "same"):
+        raise ValueError(f"people must be 'different' or 'same', not {people!r}")
     parts = list(counts)
     if not parts:
         raise ValueError("there are no counts to pool")
@@ -193,12 +193,13 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
         if not isinstance(part, Counts):
             raise TypeError(f"pool takes Counts, not {type(part).__name__}: see mechanism.count")
     first = parts[0]
-    if people == "other":
+    if people == "different":
         for part in parts:
             if part.times != first.times:
                 raise ValueError(
                     f"cannot pool counts of {first.times} and of {part.times} reports from each "
-                    "person: estimate them separately"
+                    "person: all need the same number of reports per person. Estimate them "
+                    "separately with the estimator `unbiased`, and average the shares"
                 )
         return _added(parts, first.times)
     if not first.mechanism.is_longitudinal:
@@ -214,7 +215,10 @@ def pool(counts: Iterable[Counts], *, people: People) -> Counts:
 def _check_same_people(first: Counts, other: Counts) -> None:
     """Refuse counts that cannot come from the same people."""
     _check_addable(first, other)
-    way = "count only those who reported every time, or estimate the counts separately"
+    way = (
+        "estimate the counts separately, or count only those who reported every time if the "
+        "transport has pseudonyms that say who they are"
+    )
     if first.people != other.people:
         raise ValueError(
             f"counts of {first.people} and of {other.people} people are not from the same people: "

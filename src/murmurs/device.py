@@ -10,12 +10,15 @@ import math
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from murmurs.boundary.checks import shown, whole
+from murmurs.boundary.checks import index, shown, whole
 from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.question import Question
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.sources import Chance, as_randomness
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report
 
 Record = Mapping[str, Any]
@@ -46,8 +49,8 @@ class Memory:
 
     @property
     def promise(self) -> str:
-        """The promise, as part of a sentence."""
-        return f"each {self.unit} costs epsilon_permanent_realised, between {self.between}"
+        """The promise in one line, with what it does not cover."""
+        return f"epsilon_permanent for each {self.unit}; visible: {self.visible}"
 
 
 def _by_value(device: Device[Any], value: Any, *_: object) -> tuple[Any, None]:
@@ -101,7 +104,7 @@ MEMORIES = {
             unit="segment without a change",
             between="two histories that change at the same reports",
             visible="when values change",
-            price="a state to store; a value that returns costs epsilon again",
+            price="a state to store; a value that returns costs `epsilon_permanent` again",
             use="values change a few times, and it is no secret when",
             kept=("segment", "value"),
             recall=_by_change,
@@ -112,7 +115,7 @@ MEMORIES = {
             between="any two histories",
             visible="nothing",
             price="a state to store; a change shows only in the next period, and every period "
-            "costs epsilon, even if the value stays",
+            "costs `epsilon_permanent`, even if the value stays",
             use="a bound on the total must hold whatever people do",
             kept=("period", "response"),
             recall=_by_period,
@@ -126,16 +129,18 @@ MEMORIES = {
 class Device(Generic[Report]):
     """One person's side of a question that is asked repeatedly.
 
-    ``secret`` is at least 16 random bytes that never leave the device. ``question`` is a name; each
-    question answered with this secret needs a different one. ``memory`` says which reports share a
-    permanent response: "value", "change" or "period"; `promise` says what follows from it. A
-    permanent response is determined by the secret, the question, the memory, the law of the first
-    round, the value, and the number of the segment or period; if any of them differs, it is
-    independent.
+    The first argument is a `Question`, whose labels are then the answers, or a longitudinal
+    mechanism. ``secret`` is at least 16 random bytes that never leave the device. ``question`` is a
+    name, by default that of the `Question`; each question answered with this secret needs a
+    different one. ``memory`` says which reports share a permanent response: "value", "change" or
+    "period"; `promise` says what follows from it. A permanent response is determined by the secret,
+    the question, the memory, the law of the first round, the value, and the number of the segment
+    or period; if any of them differs, it is independent.
 
     The device itself never changes. What "change" and "period" must remember is in ``state``, a
     mapping that the caller stores between reports, for example as JSON: save it first, then send
-    the report. It holds no value in plain text. docs/longitudinal.md says what losing it costs.
+    the report. It holds no value in plain text, except that without a first round (f = 0) the
+    stored response is the value. docs/longitudinal.md says what losing it costs.
 
     >>> import murmurs as mm
     >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0)
@@ -146,8 +151,8 @@ class Device(Generic[Report]):
     >>> [device.epsilon_spent(periods) for periods in (1, 2)]
     [2.0, 4.0]
     >>> print(device.promise)
-    Any number of reports costs epsilon 2 for each period, between any two histories. Visible
-    beyond that: nothing.
+    Any number of reports costs epsilon_permanent = 2 for each period, between any two histories.
+    Visible beyond that: nothing.
     >>> device
     Device(mechanism=LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0), question='coffee/drink',
     memory='period')
@@ -155,26 +160,49 @@ class Device(Generic[Report]):
 
     mechanism: Longitudinal[Report]
     secret: bytes = field(repr=False)
-    question: str
+    question: str = LEFT_OPEN
     memory: Literal["value", "change", "period"] | None = field(default=None, kw_only=True)
     state: MutableMapping[str, Any] = field(
         default_factory=dict, kw_only=True, repr=False, compare=False
     )
 
+    asked: Question | None = field(default=None, init=False, repr=False, compare=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            mechanism: Longitudinal[Report] | Question,
+            secret: bytes,
+            question: str = "",
+            *,
+            memory: Literal["value", "change", "period"] | None = None,
+            state: MutableMapping[str, Any] = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
+        given: object = self.mechanism
+        if isinstance(given, Question):
+            object.__setattr__(self, "asked", given)
+            object.__setattr__(self, "mechanism", given.mechanism)
+            if self.question is None:
+                object.__setattr__(self, "question", given.name)
         if not isinstance(self.mechanism, Longitudinal):
             raise TypeError(
                 f"{self.mechanism!r} has no permanent response to keep: "
                 "use BasicRappor, Rappor, LOSUE or LOLOHA"
             )
         if not isinstance(self.question, str):
-            raise TypeError(f"question must be text, not {self.question!r}")
+            raise TypeError(
+                f"question must be a name such as 'coffee/drink', not {shown(self.question)}; a "
+                "Question is the first argument"
+            )
         if self.memory not in MEMORIES:
             *names, last = (repr(name) for name in MEMORIES)
-            promises = "; ".join(f"{name!r}: {m.promise}" for name, m in MEMORIES.items())
+            promises = "".join(f"\n  {name!r}: {m.promise}" for name, m in MEMORIES.items())
             raise ValueError(
                 f"Device needs memory={', '.join(names)} or {last}, not {shown(self.memory)}. "
-                f"It decides what is promised. {promises}"
+                f"It decides what is promised:{promises}"
             )
         if not isinstance(self.state, MutableMapping):
             raise TypeError(f"state must be a dict or the like, not {type(self.state).__name__}")
@@ -186,8 +214,8 @@ class Device(Generic[Report]):
         """What the reports cost, between which histories of values, and what stays visible."""
         memory, each = self._memory, self.mechanism.epsilon_permanent_realised
         return (
-            f"Any number of reports costs epsilon {each:.4g} for each {memory.unit}, between "
-            f"{memory.between}. Visible beyond that: {memory.visible}."
+            f"Any number of reports costs epsilon_permanent = {each:.4g} for each {memory.unit}, "
+            f"between {memory.between}. Visible beyond that: {memory.visible}."
         )
 
     def report(
@@ -204,9 +232,9 @@ class Device(Generic[Report]):
         The first answer in a period is used for the whole period. The state is written in one
         assignment, after the report is made.
         """
-        fresh = as_randomness(random)
+        value = self._value(answer)
+        fresh = self._fresh(random, period)
         number = self._check_period(period)
-        value = self.mechanism.check(answer)
         permanent, record = self._memory.recall(self, value, self._kept(), number)
         report = self.mechanism._instant(permanent, fresh)
         if record is not None:
@@ -230,6 +258,21 @@ class Device(Generic[Report]):
     def _memory(self) -> Memory:
         assert self.memory is not None
         return MEMORIES[self.memory]
+
+    def _fresh(self, random: Chance, period: int | None) -> Randomness:
+        """Return the chance of one report; a period in its place gets a hint."""
+        try:
+            return as_randomness(random)
+        except TypeError as error:
+            number = index(random) if self.memory == "period" and period is None else None
+            hint = "" if number is None else f": write period={shown(number)}"
+            raise TypeError(f"{error}{hint}") from None
+
+    def _value(self, answer: Any) -> Any:
+        """Return an answer as the mechanism takes it: the number of a label, or a string."""
+        if self.asked is not None and not self.asked.is_open:
+            return self.asked.answer(answer)
+        return self.mechanism.check(answer)
 
     def _check_period(self, period: int | None) -> int:
         if self.memory != "period":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from murmurs.boundary.checks import real
+from murmurs.boundary.texts import as_tuple
 from murmurs.counts import Counts
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
@@ -84,9 +85,10 @@ class Estimate:
 
     def with_labels(self, labels: tuple[str, ...]) -> Estimate:
         """Return the same estimate with a label for each answer."""
-        if len(labels) != len(self.shares):
-            raise ValueError(f"{len(labels)} labels do not fit {len(self.shares)} answers")
-        return replace(self, labels=tuple(labels))
+        given = as_tuple(labels, "labels")
+        if len(given) != len(self.shares):
+            raise ValueError(f"{len(given)} labels do not fit {len(self.shares)} answers")
+        return replace(self, labels=given)
 
     def standard_errors(self, target: Target = "population") -> Floats:
         """Return the standard error of each unbiased share, computed at the estimated shares.

@@ -50,7 +50,7 @@ class AnyMechanism(ABC, Generic[Report]):
     @property
     @abstractmethod
     def channel(self) -> Channel:
-        """The law of the count cells given an answer."""
+        """The distribution of the count cells given the answer."""
 
     @property
     @abstractmethod
@@ -99,7 +99,7 @@ class AnyMechanism(ABC, Generic[Report]):
         return self.second_round is not None
 
     def repeated(self, times: int) -> Channel:
-        """Return the law of the count cells if each person reports this many times.
+        """Return the distribution of the count cells if each person reports this many times.
 
         All reports of a person are made from one permanent response.
         """

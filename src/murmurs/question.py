@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
@@ -36,7 +36,7 @@ GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
 
 _UNKNOWN = -2
-_BOOLEANS = {True: ("yes", "true", "1"), False: ("no", "false", "0")}
+_BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,21 @@ class Question:
     open: InitVar[bool | None] = None
     ordered: bool = False
     why: str = field(default=GIVEN, init=False, compare=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            name: str,
+            labels: Sequence[str] = (),
+            mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN,
+            text: str = "",
+            *,
+            epsilon: float | None = None,
+            people: int | None = None,
+            open: bool | None = None,  # noqa: A002
+            ordered: bool = False,
+        ) -> None: ...
 
     def __post_init__(self, epsilon: Any, people: Any, open: Any) -> None:  # noqa: A002
         check_name(self.name, "a question")
@@ -306,7 +321,7 @@ class Question:
         if isinstance(value, bool | np.bool_):
             lower = {label.lower(): number for label, number in self._numbers.items()}
             return next((lower[name] for name in _BOOLEANS[bool(value)] if name in lower), _UNKNOWN)
-        if isinstance(value, float | np.floating) and value == int(value):
+        if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
         if isinstance(value, int | np.integer):
             value = str(value)
@@ -445,7 +460,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
                 f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
                 "give them when estimating"
             )
-        kind = mechanism.get("name")
+        kind = str(mechanism.get("name"))
         if kind in mechanisms.survey_designs.BY_NAME:
             return mechanisms.from_document(
                 {**({"labels": self.labels} if self.labels else {}), **mechanism}

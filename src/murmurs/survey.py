@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -78,11 +79,13 @@ class Survey:
     @classmethod
     def from_toml(cls, text: str | bytes) -> Survey:
         """Read a survey as people write it, and fix the integer probabilities."""
+        _refuse_path(text, "from_toml")
         return cls._from_document(text, msgspec.toml.decode)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Survey:
         """Read a published survey; its integer probabilities are used as they are, and checked."""
+        _refuse_path(text, "from_json")
         return cls._from_document(text, document)
 
     @classmethod
@@ -92,6 +95,7 @@ class Survey:
         with reading_as("a survey"):
             found = decode(text)
         _check_format(found)
+        _check_fields(found)
         with reading_as("a survey"):
             file = msgspec.convert(found, _SurveyFile)
         questions = tuple(question.settled() for question in file.questions)
@@ -134,6 +138,40 @@ class Survey:
     def short_fingerprint(self) -> str:
         """The first 12 digits, for people to read; never used for comparisons."""
         return self.fingerprint[:12]
+
+
+def _refuse_path(text: object, name: str) -> None:
+    """Refuse the path of a file where its text is expected."""
+    ends = isinstance(text, str) and "\n" not in text and text.endswith((".toml", ".json"))
+    if ends or isinstance(text, os.PathLike):
+        raise TypeError(
+            f"Survey.{name} takes the text of a file, not its path {shown(text)}: pass "
+            "Path(...).read_text()"
+        )
+
+
+def _check_fields(found: Any) -> None:
+    """Refuse unknown fields of a survey or a question, with a list of the known ones."""
+    if not isinstance(found, dict):
+        return
+    if found.get("murmurs") == "counts":
+        raise ValueError("this is not a survey: it is a file of counts")
+    _check_known(found, "it", "a survey", _SurveyFile)
+    questions = found.get("questions")
+    for question in questions if isinstance(questions, list) else []:
+        if isinstance(question, dict):
+            name = f"question {shown(question.get('name'))}"
+            _check_known(question, name, "a question", QuestionFile)
+
+
+def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.Struct]) -> None:
+    known = file.__struct_fields__
+    for name in found:
+        if name not in known:
+            raise ValueError(
+                f"this is not a survey: {it} has an unknown field {shown(name)}; the fields of "
+                f"{kind} are {', '.join(known)}"
+            )
 
 
 def _check_format(document: Any) -> None:

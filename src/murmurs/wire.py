@@ -239,7 +239,10 @@ class Bits(Shape[bytes]):
     def pack(self, report: bytes) -> bytes:
         """Check the packed bytes and return them."""
         if not isinstance(report, bytes):
-            raise TypeError(f"a report of {self} is bytes, not {shown(report)}")
+            raise TypeError(
+                f"a report with {self.count} bits is bytes, {self.columns} of them, not "
+                f"{shown(report)}"
+            )
         self.from_bytes(report, one=True)
         return report
 
@@ -295,11 +298,15 @@ class Members(Shape[tuple[int, ...]]):
         """Return the set's bits or its members' bytes."""
         if not isinstance(report, tuple):
             raise TypeError(
-                f"a report of {self} is a tuple of {self.w} numbers, not {shown(report)}"
+                f"a report with {self.w} of {self.k} members is a tuple of {self.w} rising "
+                f"numbers, not {shown(report)}: pass a list of such tuples"
             )
         members = [whole(x, "member", 0, self.k - 1) for x in report]
         if len(members) != self.w or sorted(set(members)) != members:
-            raise ValueError(f"a report of {self} is {self.w} rising numbers, not {shown(report)}")
+            raise ValueError(
+                f"a report with {self.w} of {self.k} members is {self.w} rising numbers, not "
+                f"{shown(report)}"
+            )
         if self.as_bits:
             flags = np.zeros(self.k, np.uint8)
             flags[members] = 1
@@ -366,7 +373,7 @@ class Hashed(Shape[Hash]):
 
     def pack(self, report: Hash) -> bytes:
         """Return the four bytes of the seed, then those of the value."""
-        seed, value = _fields(report, 2, self)
+        seed, value = _fields(report, "a seed and a bucket")
         value = whole(value, "value", 0, self.count - 1)
         head = whole(seed, "seed", 0, 2**32 - 1).to_bytes(4, "little")
         return head + value.to_bytes(self.size - 4, "little")
@@ -417,7 +424,7 @@ class BitsByCohort(Shape[CohortBits]):
 
     def pack(self, report: CohortBits) -> bytes:
         """Return the bytes of the cohort, then the packed bits."""
-        cohort, bits = _fields(report, 2, self)
+        cohort, bits = _fields(report, "a cohort and bits")
         width = -(-self.count // 8)
         head = whole(cohort, "cohort", 0, self.cohorts - 1).to_bytes(self.size - width, "little")
         return head + Bits(self.count).pack(cast(bytes, bits))
@@ -445,7 +452,7 @@ class BitsByCohort(Shape[CohortBits]):
         check_padding(self, reports["bits"], self.count)
 
 
-def _fields(report: object, count: int, shape: object) -> tuple[object, ...]:
-    if not isinstance(report, tuple) or len(report) != count:
-        raise TypeError(f"a report of {shape} is a tuple of {count}, not {shown(report)}")
+def _fields(report: object, what: str) -> tuple[object, object]:
+    if not isinstance(report, tuple) or len(report) != 2:
+        raise TypeError(f"a report is a tuple of {what}, not {shown(report)}")
     return report

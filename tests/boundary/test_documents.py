@@ -52,6 +52,7 @@ def test_every_kind_is_there() -> None:
         *OPEN.values(),
         Over,
         Mapped,
+        mm.Design,
     }
 
 
@@ -88,6 +89,7 @@ def test_counts_are_read_back(mechanism: Any) -> None:
         (lambda d: d.update(cells=None), "cells must be a list or an array, not NoneType"),
         (lambda d: d.update(mechanism=None), "a mechanism is an object with a name, not None"),
         (lambda d: d["mechanism"].update(truth=None), "truth of KRR is null: leave it out"),
+        (lambda d: d["mechanism"].update(epsilon=None), "epsilon of KRR is null: give it a value"),
     ],
 )
 def test_counts_that_are_none_are_refused(change: Any, message: str) -> None:

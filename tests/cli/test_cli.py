@@ -239,10 +239,11 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
         "has several questions: add --question, one of dr",
     ),
     ("encode coffee.json answers.txt -o x --seed -1", None, "-1 is not in the range x>=0."),
-    ("encode reports.bin answers.txt -o x", None, "reports.bin: this is not JSON: "),
+    ("encode reports.bin answers.txt -o x", None, "reports.bin is a file of reports, not a sur"),
+    ("count reports.bin coffee.json -o x", None, "in `murmurs count` the survey comes first"),
     ("count coffee.json -o x", None, "Missing argument 'REPORTS...'."),
     ("count coffee.json answers.txt -o x", None, "answers.txt is not a file of reports: "),
-    ("count coffee.json drink.bin -o x", None, "drink.bin holds reports for survey "),
+    ("count coffee.json drink.bin -o x", None, "drink.bin holds reports for the survey with "),
     ("count both.toml drink.bin sugar.bin -o x", None, "sugar.bin answers 'sugar' and drink.bin "),
     ("simulate coffee.json - -o x", "tea\n", "line 1: 'tea' is not label,number"),
     ("simulate coffee.json - -o x", "tea,1\ntea,-1\n", "line 2: 'tea,-1' is not label,number"),
@@ -251,7 +252,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("simulate coffee.json - -o x", f"tea,{10**30}\n", "more than 2**62 people"),
     ("simulate coffee.json - -o x", f"tea,{2**62 + 1}\n", "more than 2**62 people"),
     ("simulate coffee.json - -o x", f'"{"x" * 200_000}",1\n', "line 1: "),
-    ("estimate coffee.json", None, "coffee.json is not a file of counts"),
+    ("estimate coffee.json", None, "coffee.json is a survey, not counts: run murmurs count first"),
     ("estimate answers.txt", None, "answers.txt is not a file of counts: this is not JSON: "),
     ("estimate counts.json --method best", None, "'best' is not"),
     ("mechanisms --answers 1", None, "k must be from 2 to 1000000, not 1"),
@@ -312,8 +313,25 @@ def test_a_published_survey_of_another_version_is_told_apart(desk: Path) -> None
 
     (desk / "later.json").write_text(later(SURVEY.to_document()))
     sentence = refused("count later.json reports.bin -o x", desk)
-    assert f"reports.bin holds reports for survey {SURVEY.fingerprint!r}" in sentence
+    assert f"holds reports for the survey with fingerprint {SURVEY.short_fingerprint!r}" in sentence
     assert "version 2" in sentence
+    assert sentence.endswith("use the survey these were encoded with")
+
+
+def test_a_published_survey_is_not_replaced_by_another(desk: Path) -> None:
+    old = (desk / "coffee.json").read_bytes()
+    good("publish coffee.toml -o coffee.json")  # the same fingerprint
+    (desk / "coffee.toml").write_text(TOML.replace("epsilon = 1.0", "epsilon = 2.0"))
+    assert refused("publish coffee.toml -o coffee.json", desk) == (
+        f"coffee.json holds version 1 of survey 'coffee' with fingerprint "
+        f"{SURVEY.short_fingerprint}: raise `version` in coffee.toml and publish to another file, "
+        "or delete it first"
+    )
+    assert (desk / "coffee.json").read_bytes() == old
+    good("publish coffee.toml -o coffee.json --force")
+    assert (desk / "coffee.json").read_bytes() != old
+    good("publish coffee.toml -o answers.txt")  # no survey is there
+    assert Survey.from_json((desk / "answers.txt").read_bytes()).questions[0].mechanism.epsilon == 2
 
 
 LONGITUDINAL = """

@@ -294,7 +294,7 @@ def test_cells_hold_the_json_form_of_lists(desk: Path) -> None:
         good(f"count coffee.toml {file} --column report --question again -o c.json")
         assert read_counts("c.json")[1] == question.count(made)
     start = "count coffee.toml r.csv r.jsonl --column report --question again -o c.json"
-    assert "--people other if each comes from different people" in refused(start, desk)
+    assert "--people different if each comes from different people" in refused(start, desk)
     good(f"{start} --people same")
     assert read_counts("c.json")[1].times == 2
     (desk / "bad.csv").write_text('report\n"[1, 0]"\n"[1, secret]"\n')

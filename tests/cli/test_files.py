@@ -328,7 +328,7 @@ def test_counts_of_another_survey_are_refused(desk: Path) -> None:
     said = refused("add monday.json later-counts.json -o x", desk)
     assert said.endswith("counts of two surveys do not add up")
     said = refused("estimate later-counts.json --survey coffee.json", desk)
-    assert said.startswith("later-counts.json holds counts for survey ")
+    assert said.startswith("later-counts.json holds counts for the survey with ")
 
 
 def test_counts_with_another_epsilon_written_in_are_refused(desk: Path) -> None:
@@ -507,7 +507,7 @@ def test_csv_keeps_strings_as_they_are_for_programs(desk: Path) -> None:
             "is not in the range 1<=x<=4611686018427387904",
         ),
         ("count coffee.json nothing -o x", None, "File 'nothing' does not exist."),
-        ("add monday.json home.json -o x", None, "home.json holds counts for survey "),
+        ("add monday.json home.json -o x", None, "home.json holds counts for the survey "),
     ],
 )
 def test_wrong_input_ends_with_one_sentence(

@@ -57,7 +57,7 @@ def test_strings_are_encoded_counted_and_found(desk: Path, way: str) -> None:
     assert document["labels"][-1] == "(other)"
     truth = {"https://example.org": 0.6, "https://nobody.example": 0.0, "(other)": 0.1}
     for label, share, error in zip(
-        document["labels"], document["shares"], document["standard_errors"], strict=True
+        document["labels"], document["shares"], document["unbiased_errors"], strict=True
     ):
         assert abs(share - truth.get(label, 0.3)) < 5 * error
         assert error < 0.03
@@ -133,6 +133,20 @@ def test_a_closed_question_takes_no_candidates(desk: Path) -> None:
     assert "it takes no --complete" in run("estimate c.json --complete").stderr
 
 
+def test_candidates_with_blanks_at_an_end_get_a_note(desk: Path) -> None:
+    counted("simulate")
+    (desk / "blanks.txt").write_text("https://example.org \n\ttea\nno note\n")
+    result = run("estimate counts.json --candidates blanks.txt --csv")
+    assert result.exit_code == 0
+    end = "begins or ends with a blank, which is part of the string"
+    assert result.stderr.splitlines() == [
+        f"blanks.txt, line 1: 'https://example.org ' {end}",
+        f"blanks.txt, line 2: '\\ttea' {end}",
+    ]
+    (desk / "answers.txt").write_text("https://example.org \n")  # answers are not looked at
+    assert not run("encode pages.json answers.txt -o r.bin").stderr
+
+
 def test_a_complete_list_has_no_others(desk: Path) -> None:
     counted("simulate")
     (desk / "all.txt").write_text("\n".join(PEOPLE), encoding="utf-8")
@@ -141,6 +155,7 @@ def test_a_complete_list_has_no_others(desk: Path) -> None:
     assert sum(document["shares"]) == pytest.approx(1.0)
     text = good("estimate counts.json --candidates all.txt --complete")
     assert "3 of 3 candidates detected; at most a 5 % chance" in text
+    assert text.endswith("(Bonferroni), if the list is complete.\n")
     with_others = json.loads(good("estimate counts.json --candidates all.txt --json"))
     assert with_others["labels"][-1] == "(other)"
 
@@ -155,9 +170,11 @@ def test_without_scipy_shares_are_told_all_the_same(
     assert "Candidates were not tested: tests of hypotheses need SciPy: install it with pip" in text
 
 
-def test_labels_of_an_open_question_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"has 2 labels, but its mechanism ORR.* takes any string"):
-        Survey.from_toml(TOML + 'labels = ["a", "b"]\n')
+def test_labels_of_an_open_question_are_its_candidates() -> None:
+    question = Survey.from_toml(TOML + 'labels = ["a", "b"]\n').questions[0]
+    assert question.is_open
+    counts = question.simulate({"a": 6000, "b": 3000, "c": 1000}, np.random.default_rng(1))
+    assert question.estimate(counts).labels == ("a", "b", "(other)")
 
 
 def test_very_many_candidates_are_taken(desk: Path) -> None:

@@ -754,6 +754,20 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
     assert mm.estimate(wide.simulate(people, rng)).method == "shrinkage"
 
 
+@pytest.mark.parametrize("wrong", [0, -1, 2, 0.95, math.nan, "x", None])
+def test_an_error_rate_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^error_rate must be"):
+        mm.estimators.base_cut(mm.KRR(3, 1.0).count([0, 1]), error_rate=wrong)
+
+
+@pytest.mark.parametrize("name", ["em", "likelihood", "regression"])
+@pytest.mark.parametrize("wrong", [-1, math.nan, "x", None])
+def test_a_tolerance_that_is_none_is_refused(name: str, wrong: Any) -> None:
+    estimator: Any = mm.estimators.BY_NAME[name]
+    with pytest.raises((TypeError, ValueError), match=r"^tolerance must be"):
+        estimator(mm.KRR(3, 1.0).count([0, 1]), tolerance=wrong)
+
+
 def test_shares_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(
         ValueError, match="the noise of these counts is so large that the shares are not finite"

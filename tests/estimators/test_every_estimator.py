@@ -133,7 +133,11 @@ def all_equal(mechanism: AnyMechanism) -> Counts:
 
 
 def test_every_kind_of_mechanism_is_estimated() -> None:
-    assert {type(mechanism) for mechanism in ALL} == {*mm.mechanisms.BY_NAME.values(), Over}
+    assert {type(mechanism) for mechanism in ALL} == {
+        *mm.mechanisms.BY_NAME.values(),
+        Over,
+        mm.Design,
+    }
     assert len(pairs(ALL)) > len(pairs(ALL, refused=True)) > 0
 
 

@@ -132,14 +132,24 @@ def test_reports_in_another_layout_of_memory_are_written_alike(tmp_path: Path) -
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_single_reports_are_stacked_before_they_are_written(tmp_path: Path) -> None:
+    question = SURVEY.question("unary")
+    single = question.mechanism.shape.unstack(reports_to(question, 3))
+    for parts in (single, single[0], reports_to(question, 3)):
+        with pytest.raises(TypeError, match=r"give a list of arrays: \[mechanism\.shape\.stack"):
+            write_reports(tmp_path / "reports", SURVEY, question, parts)
+    assert not (tmp_path / "reports").exists()
+
+
 def test_reports_for_another_survey_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "reports"
     write_reports(path, SURVEY, SURVEY.questions[0], [reports_to(SURVEY.questions[0], 3)])
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         read_reports(path, OTHER)
     assert str(error.value) == (
-        f"{path} holds reports for survey {SURVEY.fingerprint!r}, "
-        f"but 'files' version 2 is {OTHER.fingerprint!r}"
+        f"{path} holds reports for the survey with fingerprint {SURVEY.fingerprint[:12]!r}, but "
+        f"'files' version 2 has fingerprint {OTHER.fingerprint[:12]!r}: use the survey these were "
+        "encoded with"
     )
 
 
@@ -610,8 +620,9 @@ def test_counts_are_checked_against_the_survey_at_hand(tmp_path: Path) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         read_counts(path, OTHER)
     assert str(error.value) == (
-        f"{path} holds counts for survey {SURVEY.fingerprint!r}, "
-        f"but 'files' version 2 is {OTHER.fingerprint!r}"
+        f"{path} holds counts for the survey with fingerprint {SURVEY.fingerprint[:12]!r}, but "
+        f"'files' version 2 has fingerprint {OTHER.fingerprint[:12]!r}: use the survey these were "
+        "encoded with"
     )
     question = SURVEY.question("rr")
     posing = Question("unary", question.labels, question.mechanism)
@@ -656,8 +667,9 @@ def test_counts_of_one_question_add_up_and_of_two_surveys_do_not(tmp_path: Path)
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         add_counts(paths)
     assert str(error.value) == (
-        f"{paths[2]} holds counts for survey {OTHER.fingerprint!r}, but {paths[0]} for survey "
-        f"{SURVEY.fingerprint!r}: counts of two surveys do not add up"
+        f"{paths[2]} holds counts for the survey with fingerprint {OTHER.fingerprint[:12]!r}, but "
+        f"{paths[0]} for the one with {SURVEY.fingerprint[:12]!r}: counts of two surveys do not "
+        "add up"
     )
     rr = SURVEY.question("rr")
     write_counts(paths[2], SURVEY, rr, rr.mechanism.count([]))
@@ -729,10 +741,10 @@ def test_errors_about_people_speak_the_language_of_the_caller(tmp_path: Path) ->
     survey = Survey("weekly", (question,))
     path = tmp_path / "reports"
     write_reports(path, survey, question, [reports_to(question, 10)])
-    with pytest.raises(PeopleError, match='people="other" if each') as error:
+    with pytest.raises(PeopleError, match='people="different" if each') as error:
         count_reports([path, path], survey)
     assert "--people" not in str(error.value)
-    assert "--people other if each" in error.value.on_command_line
+    assert "--people different if each" in error.value.on_command_line
     write_reports(path, SURVEY, SURVEY.question("rr"), [reports_to(SURVEY.question("rr"), 10)])
     with pytest.raises(PeopleError, match="fresh in every report: leave people out"):
         count_reports(path, SURVEY, people="same")

@@ -694,7 +694,7 @@ def test_a_mechanism_without_permanent_response_is_refused() -> None:
 
 
 def test_a_question_is_text() -> None:
-    with pytest.raises(TypeError, match="question must be text, not 3"):
+    with pytest.raises(TypeError, match="question must be a name such as 'coffee/drink', not 3"):
         Device(RAPPOR, SECRET, 3, memory="value")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="surrogates not allowed"):
         Device(RAPPOR, SECRET, "\ud800", memory="value")
@@ -703,8 +703,17 @@ def test_a_question_is_text() -> None:
 def test_an_answer_outside_is_refused_by_the_device() -> None:
     with pytest.raises(ValueError, match=r"the answer is not one of 0\.\.2 of BasicRappor"):
         Device(RAPPOR, SECRET, "q", memory="value").report(3)
-    with pytest.raises(TypeError, match="chance comes from Secure"):
+    with pytest.raises(TypeError, match=r"random must be Secure\(\) or, .*, not 7$"):
         Device(RAPPOR, SECRET, "q", memory="value").report(1, 7)  # type: ignore[arg-type]
+
+
+def test_a_period_in_the_place_of_chance_is_recognised() -> None:
+    device = Device(RAPPOR, SECRET, "q", memory="period")
+    with pytest.raises(TypeError, match=r"random must be .*, not 2026: write period=2026$"):
+        device.report(1, 2026)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="an answer of BasicRappor") as error:  # not quoted
+        device.report(np.random.default_rng(1), 1, period=2026)  # type: ignore[arg-type]
+    assert "not 1" not in str(error.value)
 
 
 def test_a_device_does_not_show_its_secret() -> None:

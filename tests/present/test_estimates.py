@@ -36,7 +36,7 @@ from murmurs.present.text import bar, percent, shown_digits, table, width
 mpl.use("Agg")
 
 LABELS = ("tea, green", 'the "usual"', "two\nlines", "<b>mate & milk</b>", "緑茶")
-NUMBERS = ["share", "low", "high", "standard_error"]
+NUMBERS = ["share", "low", "high", "unbiased", "unbiased_error"]
 
 
 def make(k: int = 5, n: int = 4000, seed: int = 1, name: str = "unbiased") -> Estimate:
@@ -85,7 +85,7 @@ def test_level_target_limit_and_truth_of_the_table_act() -> None:
     estimate = make(k=8)
     assert "80 % interval" in estimate.table(level=0.8)
     assert cells_of(estimate.table(level=0.8)) != cells_of(estimate.table())
-    assert cells_of(estimate.table(target="population")) != cells_of(estimate.table())
+    assert cells_of(estimate.table(target="respondents")) != cells_of(estimate.table())
     short = estimate.table(limit=3)
     assert short.splitlines()[-1] == "… and 5 more"
     assert len(short.splitlines()) == 2 + 3 + 1
@@ -211,7 +211,7 @@ def test_json_comes_back_to_the_last_bit(labelled: Estimate) -> None:
     assert document["labels"] == list(LABELS)
     assert document["shares"] == labelled.shares.tolist()
     assert document["n"] == labelled.n
-    assert (document["level"], document["target"]) == (0.95, "respondents")
+    assert (document["level"], document["target"]) == (0.95, "population")
     assert "緑茶" in labelled.to_json()
 
 
@@ -241,9 +241,9 @@ def test_level_and_target_act_in_every_form(form: str, labelled: Estimate) -> No
         low, high = labelled.interval(*how).T
         found = FORMS[form](labelled, *how)
         assert (found["low"], found["high"]) == (low.tolist(), high.tolist())
-        errors = found["standard_errors" if form == "json" else "standard_error"]
+        errors = found["unbiased_errors" if form == "json" else "unbiased_error"]
         assert errors == labelled.standard_errors(how[1]).tolist()
-    assert FORMS[form](labelled) == FORMS[form](labelled, 0.95, "respondents")
+    assert FORMS[form](labelled) == FORMS[form](labelled, 0.95, "population")
 
 
 # Data frames
@@ -417,12 +417,12 @@ def test_level_widens_the_intervals(desk: Path) -> None:
 
 def test_target_adds_the_noise_of_sampling(desk: Path) -> None:
     respondents, population = document("--target respondents"), document("--target population")
-    assert document() == respondents
-    assert population["target"] == "population"
-    errors = zip(respondents["standard_errors"], population["standard_errors"], strict=True)
+    assert document() == population
+    assert respondents["target"] == "respondents"
+    errors = zip(respondents["unbiased_errors"], population["unbiased_errors"], strict=True)
     assert all(a < b for a, b in errors)
     assert all(a <= b for a, b in zip(respondents["high"], population["high"], strict=True))
-    assert printed("--target population") != printed()
+    assert printed("--target respondents") != printed()
 
 
 def test_csv_prints_the_table_for_spreadsheets(desk: Path) -> None:
@@ -464,7 +464,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return columns
 
 
-@pytest.mark.parametrize("options", ["", "--level 0.5", "--target population"])
+@pytest.mark.parametrize("options", ["", "--level 0.5", "--target respondents"])
 def test_the_picture_has_the_intervals_of_the_table(
     options: str, desk: Path, drawn: list[Any]
 ) -> None:
@@ -501,7 +501,12 @@ def test_a_method_that_cannot_use_the_counts_tells_the_way_out(desk: Path) -> No
     write_counts(desk / "counts.json", survey, question, counts)
     result = run("--method likelihood")
     assert result.exit_code == 2
-    assert "composite(counts)" in result.stderr
+    assert result.stderr.endswith("its reports: use --method composite\n")
+
+
+def test_labels_are_a_list_not_one_text() -> None:
+    with pytest.raises(TypeError, match="labels are a list, not 'abcd'"):
+        make().with_labels("abcd")  # type: ignore[arg-type]
 
 
 def test_a_picture_without_matplotlib_ends_with_the_way_to_get_it(

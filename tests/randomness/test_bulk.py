@@ -484,7 +484,7 @@ def test_a_generator_gives_the_same_again_and_system_entropy_does_not() -> None:
 def test_other_chance_is_refused_with_its_value(wrong: Any) -> None:
     with pytest.raises(TypeError) as error:
         bulk(wrong)
-    assert str(error.value).startswith("chance for many people comes from Secure(), or")
+    assert str(error.value).startswith("random must be Secure() or, in a study, numpy.")
     assert repr(wrong)[:36] in str(error.value)
 
 

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections import Counter
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,6 +93,12 @@ def test_below_nothing_is_refused(n: int) -> None:
 
 
 # Given bytes and studies
+
+
+@pytest.mark.parametrize("wrong", [5, Secure(), None, np.random.default_rng])
+def test_a_study_of_something_else_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"^Study takes numpy\.random\.default_rng\(seed\), not"):
+        Study(wrong)
 
 
 def test_given_bytes_run_out_with_an_error() -> None:

@@ -123,7 +123,10 @@ def integers(
         raise TypeError(f"{name} must be a list or an array, not {type(values).__name__}")
     if array.dtype.kind == "O":
         _refuse_stranger(array.tolist(), name, of_labels)
-        array = array.astype(np.int64)
+        try:
+            array = array.astype(np.int64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be whole numbers, and some are arrays") from None
     if array.size == 0 and ndim in (None, array.ndim):
         return np.zeros(array.shape, np.int64)
     if array.dtype.kind not in "iu":

@@ -1,1 +1,1 @@
-"""The channels: the laws of the count cells of the mechanisms."""
+"""The channels: the distributions of the count cells of the mechanisms."""

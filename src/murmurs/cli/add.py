@@ -20,8 +20,9 @@ def command(counts: tuple[Path, ...], output: Path, people: People | None, as_js
     """Add up files of COUNTS of one question.
 
     Each file counts different people unless --people says otherwise. Several files of a
-    longitudinal mechanism need --people other or --people same: the permanent noise of the same
-    people does not average out.
+    longitudinal mechanism (a mechanism for repeated reports) need --people different or --people
+    same: the permanent noise of the same people does not average out. --people same is right only
+    if all reports of a person were made from one permanent response, so not for two periods.
 
     \b
     Example:

@@ -76,8 +76,8 @@ def command(
     With --by REGION and -o counts.json, the counts of each region are written to a file of their
     own, such as counts-north.json.
 
-    Several files of a longitudinal mechanism need --people: the permanent noise of the same people
-    does not average out.
+    Several files of a longitudinal mechanism (a mechanism for repeated reports) need --people: the
+    permanent noise of the same people does not average out.
 
     \b
     Example:

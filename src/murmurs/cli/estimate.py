@@ -39,7 +39,7 @@ PICTURES = ("png", "svg", "pdf")
 @click.option(
     "--method",
     type=click.Choice(sorted(estimators.BY_NAME)),
-    help="The estimator; by default the one that suits the counts.",
+    help="The estimator; default: shrinkage, with exceptions for hashed answers.",
 )
 @level_option
 @click.option(
@@ -108,7 +108,7 @@ def command(
     say(f"{question.text or question.name}: {estimate.n} reports\n\n{table}")
     say(f"\n{estimate.explanation}")
     if question.is_open and estimate.fit.tells_absence:
-        say(_found(estimate))
+        say(_found(estimate, complete))
 
 
 def _with_candidates(
@@ -129,11 +129,11 @@ def _with_candidates(
     for note in notes[:5]:
         say(f"{path}, {note}", err=True)
     if len(notes) > 5:
-        say(f"{path}: {len(notes) - 5} more lines were normalised", err=True)
+        say(f"{path}: {len(notes) - 5} more lines have such notes", err=True)
     return counts.over(candidates, complete=complete)
 
 
-def _found(estimate: Estimate) -> str:
+def _found(estimate: Estimate, complete: bool) -> str:
     """Return a sentence that says how many candidates were detected."""
     try:
         present = estimate.detected(0.05).present
@@ -145,8 +145,8 @@ def _found(estimate: Estimate) -> str:
     if not found:
         return f"None of the {all_of} candidates was detected."
     return (
-        f"{found} of {all_of} candidates detected; "
-        "at most a 5 % chance of any false detection (Bonferroni)."
+        f"{found} of {all_of} candidates detected; at most a 5 % chance of any false detection "
+        f"(Bonferroni){', if the list is complete' if complete else ''}."
     )
 
 

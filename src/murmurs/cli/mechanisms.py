@@ -34,7 +34,9 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
     """Compare the error, privacy and report size of the mechanisms.
 
     Each person sends one report. The error is the root mean square error of an unbiased share when
-    all answers are equally common.
+    all answers are equally common. "epsilon realised" is the exact epsilon of the integer
+    probabilities, "bits" the information in a report (log2 of the number of possible reports), and
+    "bytes" its size. Mechanisms for repeated reports, which have two epsilons, are left out.
 
     \b
     Example:

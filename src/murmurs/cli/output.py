@@ -14,6 +14,7 @@ import click
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
+from murmurs.files.headers import is_header_of_reports
 from murmurs.present.text import UNPRINTABLE, printable
 from murmurs.question import Question
 from murmurs.survey import Survey
@@ -37,13 +38,17 @@ new_file = FilePath(dir_okay=False, writable=True, allow_dash=True)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 people_option = click.option(
     "--people",
-    type=click.Choice(["other", "same"]),
-    help="Whether the files come from different people (other), or all from the same people.",
+    type=click.Choice(["different", "same"]),
+    help="Whether the files come from different people, or all from the same people with the same "
+    "permanent responses.",
 )
 seed_option = click.option(
     "--seed",
     type=click.IntRange(min=0),
     help="Seed for a reproducible result, which is not private: for studies only.",
+)
+simulation_seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed for a reproducible result."
 )
 level_option = click.option(
     "--level",
@@ -87,6 +92,10 @@ def same_file(source: Path, output: Path) -> bool:
 def read_survey(path: Path) -> Survey:
     """Return the survey in a file: published (JSON) or written by hand (TOML)."""
     data = contents(path)
+    if is_header_of_reports(data):
+        raise ValueError(
+            f"{path} is a file of reports, not a survey: in `murmurs count` the survey comes first"
+        )
     try:
         if path.suffix == ".toml":
             return Survey.from_toml(data)

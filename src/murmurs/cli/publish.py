@@ -1,4 +1,4 @@
-"""``murmurs publish``: fix the probabilities of a survey and write the public contract."""
+"""``murmurs publish``: fix the probabilities of a survey and write the published survey."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from murmurs.boundary.writing import is_standard_output, writing
+from murmurs.boundary.reading import contents
+from murmurs.boundary.writing import STANDARD, is_standard_output, writing
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -19,20 +20,29 @@ from murmurs.cli.output import (
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.present.text import table
 from murmurs.question import Question
+from murmurs.survey import Survey
 
 
 @click.command("publish", cls=Command)
 @click.argument("survey_toml", type=existing_file)
 @click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
+@click.option(
+    "--force", is_flag=True, help="Replace a survey that was published with another fingerprint."
+)
 @as_json
-def command(survey_toml: Path, output: Path, as_json: bool) -> None:
-    """Fix the probabilities of SURVEY_TOML and write the contract.
+def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None:
+    """Fix the probabilities of SURVEY_TOML and write the published survey.
+
+    A different survey that was published to the same file is not replaced: reports that were
+    encoded with it could no longer be counted.
 
     \b
     Example:
       murmurs publish coffee.toml -o coffee.json
     """
     survey = read_survey(survey_toml)
+    if not force:
+        _keep_published(output, survey, survey_toml)
     with writing(output) as file:
         file.write(survey.to_json().encode())
     beside = is_standard_output(output)
@@ -62,6 +72,22 @@ def command(survey_toml: Path, output: Path, as_json: bool) -> None:
         "bytes per report",
     ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
+
+
+def _keep_published(output: Path, survey: Survey, source: Path) -> None:
+    """Refuse to replace a published survey that has another fingerprint."""
+    if output == STANDARD or not output.is_file():
+        return
+    try:
+        there = Survey.from_json(contents(output))
+    except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        return  # it is not a survey
+    if there.fingerprint != survey.fingerprint:
+        raise ValueError(
+            f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
+            f"{there.short_fingerprint}: raise `version` in {source} and publish to another file, "
+            "or delete it first"
+        )
 
 
 def _permanent(question: Question) -> str:

@@ -40,7 +40,10 @@ from murmurs.rappor.reports import read_reports
 from murmurs.rappor.results import Result, results, write_results
 
 _params = click.option(
-    "--params", type=existing_file, required=True, help="CSV with the columns k, h, m, p, q and f."
+    "--params",
+    type=existing_file,
+    required=True,
+    help="CSV with the columns k (bits), h (hashes), m (cohorts), p, q and f.",
 )
 
 
@@ -55,6 +58,12 @@ class InOrder(click.Group):
 @click.group("rappor", cls=InOrder)
 def command() -> None:
     """Read and write the files of google/rappor, and decode them.
+
+    The parameters are k bits, h hashes and m cohorts; f, the probability that a permanent bit is
+    random; and p and q, the probabilities that a bit of a report is set if the permanent bit is 0
+    and if it is 1.
+
+    See docs/google-rappor.md for all files.
 
     \b
     Example:
@@ -81,7 +90,7 @@ def command() -> None:
 def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -> None:
     """Hash candidate strings into a map.
 
-    The map lists the bits that each string sets in each cohort.
+    The map lists the bits that each string sets in each cohort; docs/google-rappor.md describes it.
 
     \b
     Example:
@@ -107,7 +116,8 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     """Count one or more files of REPORTS.
 
     The result is the number of reports in each cohort, and how often each bit is set. Only the
-    columns cohort and irr are read; bloom and prr are private and may be left out.
+    columns cohort and irr (the bits that a client sends) are read; bloom and prr are private and
+    may be left out. docs/google-rappor.md describes the files.
 
     \b
     Example:
@@ -156,7 +166,8 @@ def decode(
 ) -> None:
     """Estimate which strings of a map occur, and how often.
 
-    The share of all other strings is estimated too.
+    The share of all other strings is estimated too. Clients round f to a multiple of 1/128, each in
+    its own way: --client uses the f that this client really has. See docs/google-rappor.md.
 
     \b
     Example:

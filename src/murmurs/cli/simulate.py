@@ -18,7 +18,7 @@ from murmurs.cli.output import (
     new_file,
     piped_file,
     read_survey,
-    seed_option,
+    simulation_seed_option,
     tell,
 )
 from murmurs.counts import Counts
@@ -35,12 +35,12 @@ from murmurs.question import Question
     "--question", "name", help="The question that is answered, if the survey has several."
 )
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
-@seed_option
+@simulation_seed_option
 @as_json
 def command(
     survey: Path, people: Path, name: str | None, output: Path, seed: int | None, as_json: bool
 ) -> None:
-    """Simulate the counts of reports to SURVEY by PEOPLE.
+    """Simulate the counts that PEOPLE would give in SURVEY.
 
     PEOPLE is a CSV file with label,number per line (- for standard input). The counts are
     distributed as if everybody had been encoded and counted, at a cost that does not grow with the

@@ -102,5 +102,9 @@ def command(
     say(f"{found.mechanism}: the expected error of a share is {error:.3g} %\n")
     header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
     say(table(header, rows, left=0))
+    kinds = (
+        "one layout: computed for one drawn set of hash functions; all layouts: averaged over them"
+    )
+    say(f"\n{kinds}")
     advice = identifiable(found.best.width, found.best.cohorts, candidate_count).advice
     say(f"\n{advice}; {found.looked_at} combinations were compared")

@@ -6,7 +6,7 @@ import numpy as np
 
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
-from murmurs.estimators.precondition import usable
+from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.numerics.arrays import Floats
 
 
@@ -20,7 +20,7 @@ def composite(counts: Counts, *, why: str = ASKED) -> Estimate:
     found = usable(counts).channel.support(counts.cells)
     if found is None:
         way = "likelihood" if counts.channel.is_histogram else "regression"
-        raise ValueError(f"{counts.mechanism} has no support counts: use {way}(counts)")
+        raise UnfitCountsError(f"{counts.mechanism} has no support counts", way)
     support, hit, miss = found
     shares = _maximise(support.astype(np.float64), float(counts.n), float(hit), float(miss))
     return Estimate(counts, shares, "composite", why)

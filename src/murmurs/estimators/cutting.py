@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from murmurs.boundary.checks import real
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.unbiased import invert
@@ -36,6 +37,7 @@ def base_cut(counts: Counts, *, error_rate: float = 0.05, why: str = ASKED) -> E
     on very sparse distributions; loses on flat ones, and the sum may be far from 1. Wang et al.
     (2020).
     """
+    error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     shares = invert(counts)
     k = len(shares)
     constant, _ = counts.channel.noise(np.full(k, 1 / k), counts.n)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from murmurs.boundary.checks import whole
+from murmurs.boundary.checks import real, whole
 from murmurs.channel import Channel
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
-from murmurs.estimators.precondition import usable
+from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.numerics.arrays import Floats
 
 Progress = Callable[[int, float], None]
@@ -47,6 +47,7 @@ def climb(
     that is extrapolated (SQUAREM, Varadhan and Roland 2008), up to a maximal length that grows
     while the likelihood increases and shrinks when it does not.
     """
+    tolerance, most = real(tolerance, "tolerance", 0.0, 1e9), whole(most, "most", 1, 10**9)
     shares = start
     derivative, height = step(shares)
     evaluations, longest = 1, 4.0
@@ -113,14 +114,10 @@ def em(
     """
     channel = usable(counts).channel
     if not channel.is_histogram:
-        way = "regression(counts)"
-        if channel.support(counts.cells) is not None:
-            way = "composite(counts), or report_likelihood(mechanism, reports)"
-        raise ValueError(
-            f"counts of {counts.mechanism} do not determine the likelihood of its reports: "
-            f"use {way}"
-        )
-    whole(most, "most", 1, 10**9)
+        rule = f"counts of {counts.mechanism} do not determine the likelihood of its reports"
+        if channel.support(counts.cells) is None:
+            raise UnfitCountsError(rule, "regression")
+        raise UnfitCountsError(rule, "composite", ", or report_likelihood(mechanism, reports)")
     frequencies = counts.cells / counts.n
     start = np.full(channel.k, 1 / channel.k)
     step = histogram_step(channel, frequencies, counts.n)

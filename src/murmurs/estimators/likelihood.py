@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from murmurs.boundary.checks import real
 from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
@@ -46,6 +47,7 @@ def likelihood(
 
     Wins if the signal is strong; if noise dominates, it fits the noise and adds a note.
     """
+    tolerance = real(tolerance, "tolerance", 0.0, 1e9)
     channel = usable(counts).channel
     if not (isinstance(channel, Symmetric) and channel.is_histogram):
         found = em(counts, tolerance=tolerance, progress=progress, why=why)

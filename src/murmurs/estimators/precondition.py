@@ -6,6 +6,14 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 
 
+class UnfitCountsError(ValueError):
+    """Counts that one estimator cannot use; ``on_command_line`` is the message with options."""
+
+    def __init__(self, rule: str, method: str, also: str = "") -> None:
+        super().__init__(f"{rule}: use {method}(counts){also}")
+        self.on_command_line = f"{rule}: use --method {method}"
+
+
 def usable(counts: object) -> Counts:
     """Return counts that shares can be estimated from; refuse others with what to do instead.
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from murmurs.numerics.arrays import TINY, Floats
 
-UNIFORM, UNIFORM_OF_MANY = 0.3, 0.93
-"""Prior weight of a uniform population: for few answers, and for very many."""
+UNIFORM, MORE_UNIFORM = 0.3, 0.63
+"""Prior weight of a uniform population: for few answers, and what very many add to it."""
 
 UNIFORM_HALFWAY = 80
-"""Number of answers at which that weight is halfway between the two."""
+"""Number of answers at which half of that is added."""
 
 SPARSE = 5 / 7
 """Part of the remaining weight for distributions with most answers absent, for many answers."""
@@ -37,7 +37,7 @@ def plausible_laws(
     all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
     sparse = sparse_masses(mean, left, right)
     # The more cells there are, the more of them stand out by chance, even if all shares are equal.
-    uniform = UNIFORM + (UNIFORM_OF_MANY - UNIFORM) / (1 + UNIFORM_HALFWAY * mean)
+    uniform = UNIFORM + MORE_UNIFORM / (1 + UNIFORM_HALFWAY * mean)
     absent = (1 - uniform) * SPARSE / (1 + SPARSE_HALFWAY * mean)
     prior = [
         np.array([uniform]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from murmurs.boundary.checks import real, whole
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
@@ -31,6 +32,7 @@ def regression(
     is a chi-square statistic, so a millionth of a unit is negligible. Without the constraint,
     ``gap`` is the relative residual of the normal equations.
     """
+    tolerance, most = real(tolerance, "tolerance", 0.0, 1e9), whole(most, "most", 1, 10**9)
     channel = usable(counts).channel
     k = channel.k
     law = channel.mean(np.full(k, 1 / k))

@@ -13,7 +13,7 @@ from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.empirical_bayes import Stratum, learn
-from murmurs.estimators.precondition import usable
+from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.inference.fit import fitted
 from murmurs.inference.least_squares import Places, Selected, SharedOut
 from murmurs.numerics.arrays import ROUNDING, TINY, Booleans, Floats
@@ -71,16 +71,12 @@ def _chosen_among(counts: Counts) -> Tables:
     """Return the channel of the counts; refuse one without candidates to choose from."""
     fit = fitted(usable(counts))
     if not (isinstance(fit, Places) and fit.channel.solvable):
-        raise ValueError(
-            f"selection is for answers in cohorts, not for {counts.mechanism}: "
-            "use shrinkage(counts)"
-        )
+        rule = f"selection is for answers in cohorts, not for {counts.mechanism}"
+        raise UnfitCountsError(rule, "shrinkage")
     channel = fit.channel
     if channel.is_solved and not channel.is_open:
-        raise ValueError(
-            f"the answers of {counts.mechanism} can all be solved for together: "
-            "use shrinkage(counts)"
-        )
+        rule = f"the answers of {counts.mechanism} can all be solved for together"
+        raise UnfitCountsError(rule, "shrinkage")
     return channel
 
 

@@ -11,7 +11,9 @@ from murmurs.hashing import strings
 
 
 def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
-    """Return the candidates of a file, one per line, and notes on lines that were normalised.
+    """Return the candidates of a file, one per line, and notes on lines that may surprise.
+
+    These are lines that were normalised, and lines that begin or end with a blank.
 
     Lines that are empty, not UTF-8 or repeated are refused; no line is skipped.
     """
@@ -27,5 +29,10 @@ def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
         f"line {number}: {shown(text)} is used in its normal form (NFC)"
         for number, (text, form) in enumerate(zip(texts, forms, strict=True), 1)
         if text != form
+    ]
+    notes += [
+        f"line {number}: {shown(form)} begins or ends with a blank, which is part of the string"
+        for number, form in enumerate(forms, 1)
+        if form != form.strip()
     ]
     return forms, notes

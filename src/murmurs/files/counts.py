@@ -18,12 +18,12 @@ from murmurs.boundary.writing import writing
 from murmurs.counts import Counts, People
 from murmurs.files.headers import (
     FORMAT,
-    LONGEST_HEADER,
     AnyPath,
     as_paths,
     check_asked,
     check_kind,
     check_survey,
+    is_header_of_reports,
 )
 from murmurs.files.pooled import pooled
 from murmurs.numerics.arrays import Integers
@@ -99,9 +99,9 @@ def add_counts(
         other, asked, more = _read_counts(path)
         if other != fingerprint:
             raise ValueError(
-                f"{named(path)} holds counts for survey {shown(other, 80)}, but "
-                f"{named(start)} for survey {shown(fingerprint, 80)}: counts of two surveys do "
-                "not add up"
+                f"{named(path)} holds counts for the survey with fingerprint {shown(other[:12])}, "
+                f"but {named(start)} for the one with {shown(fingerprint[:12])}: counts of two "
+                "surveys do not add up"
             )
         if asked != question:
             raise ValueError(
@@ -114,10 +114,16 @@ def add_counts(
 
 def _read_counts(path: Path) -> tuple[str, Question, Counts]:
     data = contents(path)
-    if _is_header_of_reports(data):
+    if is_header_of_reports(data):
         raise ValueError(f"{named(path)} is a file of reports: run murmurs count first")
     try:
-        found = check_kind("counts", document(data), _COUNTS)
+        read = document(data)
+    except ValueError as error:
+        raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
+    if isinstance(read, dict) and "questions" in read:
+        raise ValueError(f"{named(path)} is a survey, not counts: run murmurs count first")
+    try:
+        found = check_kind("counts", read, _COUNTS)
         question = question_from_document(found["question"])
         cells = _whole_numbers(found["cells"])
         counts = Counts(question.mechanism, found["n"], cells, found["times"])
@@ -126,16 +132,6 @@ def _read_counts(path: Path) -> tuple[str, Question, Counts]:
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
     return found["survey"], question, counts
-
-
-def _is_header_of_reports(data: bytes) -> bool:
-    """Return whether bytes begin as a file of reports does."""
-    line, end, _ = data[:LONGEST_HEADER].partition(b"\n")
-    try:
-        header = document(line)
-    except ValueError:
-        return False
-    return bool(end) and isinstance(header, dict) and header.get("murmurs") == "reports"
 
 
 def _digest(found: dict[str, Any], cells: Integers) -> str:

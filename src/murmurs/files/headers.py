@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.documents import fields
+from murmurs.boundary.documents import document, fields
 from murmurs.boundary.reading import named
 from murmurs.question import Question
 from murmurs.survey import Survey
@@ -62,6 +62,17 @@ def check_survey(path: Path, what: str, fingerprint: str, survey: Survey) -> Non
     """Refuse a file that was made for another survey."""
     if fingerprint != survey.fingerprint:
         raise ValueError(
-            f"{named(path)} holds {what} for survey {shown(fingerprint, 80)}, but "
-            f"{shown(survey.name)} version {survey.version} is {shown(survey.fingerprint, 80)}"
+            f"{named(path)} holds {what} for the survey with fingerprint "
+            f"{shown(fingerprint[:12])}, but {shown(survey.name)} version {survey.version} has "
+            f"fingerprint {shown(survey.short_fingerprint)}: use the survey these were encoded with"
         )
+
+
+def is_header_of_reports(data: bytes) -> bool:
+    """Return whether bytes begin as a file of reports does."""
+    line, end, _ = data[:LONGEST_HEADER].partition(b"\n")
+    try:
+        header = document(line)
+    except ValueError:
+        return False
+    return bool(end) and isinstance(header, dict) and header.get("murmurs") == "reports"

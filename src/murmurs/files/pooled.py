@@ -22,10 +22,10 @@ def pooled(counted: Sequence[Counts], people: People | None) -> Counts:
         rule = f"{len(counted)} files of {mechanism} may come from the same people"
         way = "{} if each comes from different people, {} if all come from the same people"
         raise PeopleError(
-            f"{rule}: give " + way.format('people="other"', 'people="same"'),
-            f"{rule}: give " + way.format("--people other", "--people same"),
+            f"{rule}: give " + way.format('people="different"', 'people="same"'),
+            f"{rule}: give " + way.format("--people different", "--people same"),
         )
     if people == "same" and not mechanism.is_longitudinal:
         rule = f"{mechanism} keeps no permanent response, and the noise is fresh in every report"
         raise PeopleError(f"{rule}: leave people out", f"{rule}: leave --people out")
-    return pool(counted, people=people or "other")
+    return pool(counted, people=people or "different")

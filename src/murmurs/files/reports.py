@@ -63,7 +63,12 @@ class Writer:
     def put(self, reports: Reports) -> None:
         """Write an array of reports, in full blocks; what is left over waits for the next."""
         size = max(1, BLOCK // self._shape.size) * self._shape.size
-        data = self._left + np.ascontiguousarray(self._shape.check(reports)).tobytes()
+        try:
+            checked = self._shape.check(reports)
+        except TypeError as error:
+            way = "give a list of arrays: [mechanism.shape.stack(reports)]"
+            raise TypeError(f"{error}: {way}") from None
+        data = self._left + np.ascontiguousarray(checked).tobytes()
         end = len(data) - len(data) % size
         for start in range(0, end, size):
             self._block(data[start : start + size])

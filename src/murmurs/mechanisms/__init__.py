@@ -155,10 +155,14 @@ def _made(
         raise ValueError(f"{name} has no parameter {shown(unknown[0])}; it has {', '.join(known)}")
     for key, value in parameters.items():
         if value is None:
-            raise ValueError(f"{key} of {name} is null: leave it out to have it chosen")
+            chosen = next(f for f in fields if f.name == key).default is not dataclasses.MISSING
+            way = "leave it out to have it chosen" if chosen else "give it a value"
+            raise ValueError(f"{key} of {name} is null: {way}")
     needed = {f.name for f in fields if f.default is dataclasses.MISSING} - set(parameters)
     if needed:
-        raise ValueError(f"{name} needs {', '.join(sorted(needed))}")
+        tuned = name in ("ORR", "ORappor") and needed & {"width", "cohorts"}
+        way = ": murmurs tune finds them" if tuned else ""
+        raise ValueError(f"{name} needs {', '.join(sorted(needed))}{way}")
     return kind(**parameters)
 
 

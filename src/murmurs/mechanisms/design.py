@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from murmurs.wire import Category, Reports
 MOST_ENTRIES = 2**20
 """Probabilities of a design, at most."""
 
-LARGEST_DENOMINATOR = 2**32
-"""Common denominator of the probabilities of an answer, at most: a bulk draw is below it."""
+LARGEST_DENOMINATOR = 2**62
+"""Common denominator of the probabilities of an answer, at most."""
 
 Probability = Fraction | int | float | str
 """A probability as people write it; text such as "1/6" or "0.25" is exact."""
@@ -56,6 +56,15 @@ class Design(Mechanism[int]):
     labels: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
     epsilon: float = field(init=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            matrix: Sequence[Sequence[Probability]],
+            labels: Sequence[str] = (),
+            reports: Sequence[str] = (),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         rows = [as_tuple(row, "the rows of a matrix") for row in as_tuple(self.matrix, "a matrix")]
@@ -127,8 +136,8 @@ class Design(Mechanism[int]):
         for answer in np.unique(answers).tolist():
             denominator, steps = self._steps[answer]
             own = answers == answer
-            drawn = random.below(denominator, int(own.sum()))
-            out[own] = np.searchsorted(np.array(steps), drawn.astype(np.int64), side="right")
+            drawn = random.wide(denominator, int(own.sum()))
+            out[own] = np.searchsorted(np.array(steps), drawn, side="right")
         return out
 
     def _count(self, reports: Reports) -> Integers:
@@ -227,8 +236,8 @@ def _summing_to_one(matrix: tuple[tuple[Fraction, ...], ...]) -> tuple[tuple[Fra
             column = near
         if lcm(*(chance.denominator for chance in column)) > LARGEST_DENOMINATOR:
             raise ValueError(
-                f"column {c} of the matrix needs a common denominator above 2**32: write its "
-                "probabilities with at most nine decimals"
+                f"column {c} of the matrix needs a common denominator above 2**62: write its "
+                "probabilities with fewer decimals"
             )
         columns.append(column)
     return tuple(zip(*columns, strict=True))

@@ -6,13 +6,17 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+
 from murmurs.mechanisms.local_hashing import Hashing, settle_range
 from murmurs.mechanisms.longitudinal import Longitudinal, check_permanent
 from murmurs.mechanisms.settling import LEFT_OPEN, settled
-from murmurs.numerics.xxh32 import bucket
+from murmurs.numerics.arrays import Integers
+from murmurs.numerics.xxh32 import bucket, buckets
 from murmurs.privacy import SCALE, check_promise, exp_below, log_above, truth_numerator, truth_ratio
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Hash
+from murmurs.wire import Hash, Reports
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,23 @@ class LOLOHA(Longitudinal[Hash], Hashing):
 
     def _instant(self, permanent: Hash, random: Randomness) -> Hash:
         return Hash(permanent.seed, self._round(permanent.value, self.truth, random))
+
+    def _own_many(self, n: int, random: Bulk) -> Reports:
+        return random.words(n)
+
+    def _permanent_many(self, answers: Integers, own: Reports, random: Bulk) -> Reports:
+        values = buckets(answers.view(np.uint64), own, self.g)
+        return self._round_many(own, values, self.permanent_truth, random)
+
+    def _instant_many(self, permanent: Reports, random: Bulk) -> Reports:
+        return self._round_many(permanent["seed"], permanent["value"], self.truth, random)
+
+    def _round_many(self, seeds: Reports, values: Reports, truth: int, random: Bulk) -> Reports:
+        out = self.shape.empty(len(seeds))
+        told = random.chance(truth, len(seeds))
+        out["seed"] = seeds
+        out["value"] = np.where(told, values, random.below(self.g, len(seeds)))
+        return out
 
     def _round(self, value: int, truth: int, random: Randomness) -> int:
         return value if random.chance(truth) else random.below(self.g)

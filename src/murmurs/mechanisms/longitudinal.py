@@ -11,11 +11,15 @@ from abc import abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from murmurs.boundary.checks import real
 from murmurs.mechanism import AnyMechanism
 from murmurs.privacy import LARGEST_EPSILON, SMALLEST_EPSILON
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Report
+from murmurs.wire import Report, Reports
 
 
 class Longitudinal(AnyMechanism[Report]):
@@ -65,6 +69,21 @@ class Longitudinal(AnyMechanism[Report]):
     def _instant(self, permanent: Report, random: Randomness) -> Report:
         """Return a report made from a permanent response."""
 
+    @abstractmethod
+    def _own_many(self, n: int, random: Bulk) -> Any:
+        """Draw what each of n devices keeps whatever the answer, or None if that is nothing."""
+
+    @abstractmethod
+    def _permanent_many(self, answers: Any, own: Any, random: Bulk) -> Reports:
+        """Return permanent responses of many devices, each with its ``own``, as an array.
+
+        Answers are numbers; for strings they are a layout and numbers of its strings.
+        """
+
+    @abstractmethod
+    def _instant_many(self, permanent: Reports, random: Bulk) -> Reports:
+        """Return a report of each device, made from its permanent response."""
+
     def _encode_one(self, answer: Any, random: Randomness) -> Report:
         """Return a report from a new permanent response, which is not kept."""
         return self._instant(self._permanent(answer, random, random), random)
@@ -79,3 +98,20 @@ def check_permanent(epsilon: float, epsilon_permanent: object) -> float:
             "reveals less than the permanent response it is made from"
         )
     return checked
+
+
+def second_bits(
+    permanent: NDArray[np.uint8], kept: Fraction, turned: Fraction, count: int, random: Bulk
+) -> NDArray[np.uint8]:
+    """Return new bits made from packed permanent ones: one with ``kept`` or ``turned``.
+
+    A bit of the result is one with probability ``kept`` where the permanent bit is one, and with
+    ``turned`` where it is zero; denominators are powers of two. Only ``count`` bits of a row count.
+    """
+    ones = random.packed(kept.numerator, permanent.size, kept.denominator)
+    zeros = random.packed(turned.numerator, permanent.size, turned.denominator)
+    flat = permanent.reshape(-1)
+    out = ((flat & ones) | (~flat & zeros)).reshape(permanent.shape)
+    if count % 8:
+        out[:, -1] &= (1 << count % 8) - 1
+    return np.asarray(out)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from fractions import Fraction
 
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal import Longitudinal, second_bits
 from murmurs.mechanisms.unary import Unary
+from murmurs.numerics.arrays import Integers
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
+from murmurs.wire import Reports
 
 
 class LongitudinalUnary(Longitudinal[bytes], Unary):
     """What unary encodings with two rounds share: permanent bits, and reports made from them."""
+
+    @property
+    @abstractmethod
+    def first_round(self) -> tuple[Fraction, Fraction]:
+        """Probabilities that a permanent bit is set, of the answer and of any other answer."""
 
     @abstractmethod
     def _permanent_bit(self, own: bool, random: Randomness) -> bool:
@@ -25,3 +34,12 @@ class LongitudinalUnary(Longitudinal[bytes], Unary):
 
     def _instant(self, permanent: bytes, random: Randomness) -> bytes:
         return self.shape.of(self._bit(bit, random) for bit in self.shape.flags(permanent))
+
+    def _own_many(self, n: int, random: Bulk) -> None:
+        return None
+
+    def _permanent_many(self, answers: Integers, own: None, random: Bulk) -> Reports:
+        return self._set_bits(answers, *self.first_round, random)
+
+    def _instant_many(self, permanent: Reports, random: Bulk) -> Reports:
+        return second_bits(permanent, *self.second_round, self.k, random)

@@ -87,6 +87,11 @@ class LOSUE(LongitudinalUnary):
         return self.k, self.permanent_flip
 
     @property
+    def first_round(self) -> tuple[Fraction, Fraction]:
+        """A fair coin for the answer's bit, and the probability of a false one."""
+        return Fraction(1, 2), Fraction(self.permanent_flip, SCALE)
+
+    @property
     def second_round(self) -> tuple[Fraction, Fraction]:
         """The probabilities that a permanent bit is kept and that it is flipped."""
         turned = Fraction(self.flip, SCALE)

@@ -53,11 +53,16 @@ class BloomCohorts(Cohorts[CohortBits]):
         return CohortBits(cohort, Bits(self.width).of(bits))
 
     def _randomise_many(self, cohorts: Integers, places: Integers, random: Bulk) -> Reports:
-        """Draw all bits as false, then draw those of the answers again as true."""
+        return self._set_bits(cohorts, places, self.one, self.zero, random)
+
+    def _set_bits(
+        self, cohorts: Integers, places: Integers, one: Fraction, zero: Fraction, random: Bulk
+    ) -> Reports:
+        """Draw all bits as false (``zero``), then those of the answers again as true (``one``)."""
         n, size = len(cohorts), -(-self.width // 8)
-        bits = random.packed(self.zero.numerator, n * size, self.zero.denominator)
+        bits = random.packed(zero.numerator, n * size, zero.denominator)
         for at in places:
-            own = random.chance(self.one.numerator, n, self.one.denominator)
+            own = random.chance(one.numerator, n, one.denominator)
             here = np.flatnonzero(at < self.width)
             byte, place = here * size + (at[here] >> 3), (at[here] & 7).astype(np.uint8)
             bits[byte] = bits[byte] & ~(np.uint8(1) << place) | own[here].view(np.uint8) << place

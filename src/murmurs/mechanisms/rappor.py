@@ -11,12 +11,15 @@ import numpy as np
 from murmurs.boundary.checks import shown, whole
 from murmurs.hashing import schemes, strings
 from murmurs.hashing.layout import Layout, Places, listed
+from murmurs.mechanisms.longitudinal import second_bits
 from murmurs.mechanisms.orappor import MOST_HASHES, BloomCohorts
 from murmurs.mechanisms.responses import Responses
 from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.numerics.arrays import Integers
 from murmurs.numerics.xxh32 import buckets
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Bits, CohortBits
+from murmurs.wire import Bits, CohortBits, Reports
 
 OWN = "murmurs"
 """The scheme of `murmurs.hashing.layout.Keyed`; strings are hashed in their normal form."""
@@ -148,6 +151,21 @@ class Rappor(Responses[CohortBits], BloomCohorts):
         """Return a report made from a permanent response."""
         lasting = Bits(self.width).flags(permanent.bits)
         return self._packed(permanent.cohort, (self._bit(bit, random) for bit in lasting))
+
+    def _own_many(self, n: int, random: Bulk) -> Integers:
+        return random.below(self.cohorts, n).astype(np.int64)
+
+    def _permanent_many(
+        self, answers: tuple[Layout, Integers], own: Integers, random: Bulk
+    ) -> Reports:
+        layout, numbers = answers
+        return self._set_bits(own, layout.look_up(numbers, own), *self.first_round, random)
+
+    def _instant_many(self, permanent: Reports, random: Bulk) -> Reports:
+        out = permanent.copy()
+        bits = np.ascontiguousarray(permanent["bits"])
+        out["bits"] = second_bits(bits, *self.second_round, self.width, random)
+        return out
 
     def _randomise(self, cohort: int, places: Sequence[int], random: Randomness) -> CohortBits:
         return self._instant(self._lasting(cohort, places, random), random)

@@ -64,6 +64,12 @@ class Responses(Longitudinal[Report]):
         return log_above(((1 - half) / half) ** self.differing)
 
     @property
+    def first_round(self) -> tuple[Fraction, Fraction]:
+        """The probabilities 1 - f/2 and f/2 that a permanent bit is set, if it is true or not."""
+        half = Fraction(self.f_numerator, 2 * SCALE)
+        return 1 - half, half
+
+    @property
     def second_round(self) -> tuple[Fraction, Fraction]:
         """The probabilities q and p that a bit of the report is set."""
         return Fraction(self.q_numerator, SCALE), Fraction(self.p_numerator, SCALE)

@@ -60,10 +60,16 @@ class Unary(Mechanism[bytes]):
         return self.shape.of(self._bit(j == answer, random) for j in range(self.k))
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
+        return self._set_bits(answers, self.one, self.zero, random)
+
+    def _set_bits(
+        self, answers: Integers, one: Fraction, zero: Fraction, random: Bulk
+    ) -> NDArray[np.uint8]:
+        """Return rows of bits, each set with probability ``one`` at the answer, else ``zero``."""
         n, size = len(answers), self.shape.size
         # Denominators are powers of two, so a fraction in lowest terms is already a threshold.
-        out = random.packed(self.zero.numerator, n * size, self.zero.denominator)
-        own = random.chance(self.one.numerator, n, self.one.denominator)
+        out = random.packed(zero.numerator, n * size, zero.denominator)
+        own = random.chance(one.numerator, n, one.denominator)
         at = np.arange(n) * size + (answers >> 3)
         place = (answers & 7).astype(np.uint8)
         out[at] = out[at] & ~(np.uint8(1) << place) | own.view(np.uint8) << place

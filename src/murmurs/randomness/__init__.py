@@ -2,6 +2,7 @@
 
 `Secure` is for devices and for real data, a NumPy generator (or `Study`) for reproducible studies,
 `Derived` for what a device draws once and must find again, `Given` for known-answer vectors. Every
-call that needs randomness takes it as ``random`` and uses `Secure` by default. Calls for one person
-take anything with the two methods; calls for many take `Secure` or a generator.
+call that makes reports takes it as ``random`` and uses `Secure` by default. Calls for one person
+take anything with the two methods; calls for many take `Secure` or a generator. ``simulate`` makes
+no report: without a generator it uses one of NumPy's that the operating system seeds.
 """

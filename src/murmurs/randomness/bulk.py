@@ -100,6 +100,23 @@ class Bulk:
             spare = np.concatenate([spare, self.words(len(spare))])
         return out
 
+    def wide(self, bound: int, n: int) -> I64:
+        """Return n exactly uniform numbers from 0 to bound - 1; bound is at most 2**62.
+
+        Each number is as many random bits as bound - 1 has; those that are too large are drawn
+        again.
+        """
+        if bound <= 2**32:
+            return self.below(bound, n).astype(np.int64)
+        shift = np.uint64(64 - (bound - 1).bit_length())
+        out = np.empty(n, np.int64)
+        left = np.arange(n)
+        while len(left):
+            words = np.frombuffer(self.take(8 * len(left)), "<u8")
+            out[left] = (words >> shift).astype(np.int64)
+            left = left[out[left] >= bound]
+        return out
+
     def subsets(self, own: I64, k: int, w: int) -> U8:
         """Return uniform w-subsets of 0..k-1 as packed bits, each with ``own`` if own >= 0."""
         out = np.empty((len(own), -(-k // 8)), np.uint8)

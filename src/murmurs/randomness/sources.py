@@ -17,6 +17,8 @@ class Study(FromBytes):
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
+        if not isinstance(generator, np.random.Generator):
+            raise TypeError(f"Study takes numpy.random.default_rng(seed), not {shown(generator)}")
         self.generator = generator
 
     def take(self, size: int) -> bytes:
@@ -50,6 +52,9 @@ class Given(FromBytes):
         return taken
 
 
+_SECURE = Secure()
+"""What is used when nothing is passed in; threads and forked processes may share it."""
+
 Chance = Randomness | np.random.Generator | None
 """What a call for one person takes as randomness; None is `Secure`."""
 
@@ -60,31 +65,28 @@ ChanceInBulk = Secure | Study | np.random.Generator | None
 def as_randomness(random: Chance) -> Randomness:
     """Return an object with ``chance`` and ``below``, for one person."""
     if random is None:
-        return Secure()
+        return _SECURE
     if isinstance(random, np.random.Generator):
         return Study(random)
     if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
-        raise TypeError(_no_chance(random, "chance"))
+        raise TypeError(_no_chance(random))
     return random
 
 
 def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
     """Return a NumPy generator or secure randomness, for many people at once."""
     if random is None:
-        return Secure()
+        return _SECURE
     if isinstance(random, Study):
         return random.generator
     if isinstance(random, np.random.Generator | Secure):
         return random
-    raise TypeError(_no_chance(random, "chance for many people"))
+    raise TypeError(_no_chance(random))
 
 
-def _no_chance(random: object, what: str) -> str:
+def _no_chance(random: object) -> str:
     """Return why this is not a source of randomness, such as a class without its brackets."""
-    handed = shown(random)
+    given = shown(random)
     if isinstance(random, type):
-        handed = f"the class {random.__name__}: write {random.__name__}() with brackets"
-    return (
-        f"{what} comes from Secure(), or in a study from numpy.random.default_rng(seed), "
-        f"not from {handed}"
-    )
+        given = f"the class {random.__name__}: write {random.__name__}() with brackets"
+    return f"random must be Secure() or, in a study, numpy.random.default_rng(seed), not {given}"

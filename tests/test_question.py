@@ -1,0 +1,330 @@
+"""A question takes labels in every form people have them in, and gives labelled shares back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import murmurs as mm
+from murmurs.boundary.answers import coded
+from murmurs.planning.choice import KINDS, NEAR, choose
+
+LABELS = ("espresso", "filter", "tea", "nothing")
+DRINK = mm.Question("drink", LABELS, epsilon=1.0)
+ANSWERS = ["tea", "espresso", "tea", "nothing", "filter", "tea"]
+NUMBERS = [2, 0, 2, 3, 1, 2]
+
+FORMS: dict[str, Any] = {
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda x: (value for value in x),
+    "NumPy text": lambda x: np.array(x),
+    "NumPy objects": lambda x: np.array(x, object),
+    "pandas objects": lambda x: pd.Series(x, dtype=object),
+    "pandas strings": lambda x: pd.Series(x, dtype="string"),
+    "pandas Arrow strings": lambda x: pd.Series(x, dtype="string[pyarrow]"),
+    "pandas categories": lambda x: pd.Series(x, dtype="category"),
+    "pandas Categorical": pd.Categorical,
+    "pandas Index": pd.Index,
+    "pandas with an index": lambda x: pd.Series(x, index=range(100, 100 + len(x))),
+    "polars": pl.Series,
+    "polars categories": lambda x: pl.Series(x, dtype=pl.Categorical),
+    "polars Enum": lambda x: pl.Series(x, dtype=pl.Enum([*LABELS, "mate"])),
+    "Arrow": pa.array,
+    "Arrow large strings": lambda x: pa.array(x, pa.large_string()),
+    "Arrow chunks": lambda x: pa.chunked_array([x[:2], x[2:]]),
+    "Arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
+    "Arrow dictionary chunks": lambda x: pa.chunked_array([x[:2], x[2:]]).dictionary_encode(),
+}
+"""Every form of a column of labels; one listed here is held to all that follows."""
+
+every = pytest.mark.parametrize("form", FORMS)
+
+
+@every
+def test_every_form_gives_the_same_reports(form: str) -> None:
+    column = FORMS[form](ANSWERS)
+    reports = DRINK.encode_many(column, np.random.default_rng(1))
+    wanted = DRINK.closed.encode_many(NUMBERS, np.random.default_rng(1))
+    np.testing.assert_array_equal(reports, wanted)
+    assert DRINK.numbers(FORMS[form](ANSWERS)).tolist() == NUMBERS
+
+
+@every
+def test_missing_answers_are_refused_named_or_left_out(form: str) -> None:
+    if form == "NumPy text":
+        pytest.skip("NumPy's text has no missing values")
+    make, gaps = FORMS[form], ["tea", None, "tea", None]
+    message = (
+        r"^2 of 4 answers are missing, first answer number 1: leave them out with drop_missing"
+    )
+    with pytest.raises(ValueError, match=message):
+        DRINK.encode_many(make(gaps))
+    left = DRINK.encode_many(make(gaps), np.random.default_rng(1), drop_missing=True)
+    np.testing.assert_array_equal(left, DRINK.encode_many(["tea"] * 2, np.random.default_rng(1)))
+    named = DRINK.encode_many(make(gaps), np.random.default_rng(1), missing="nothing")
+    filled = ["tea", "nothing", "tea", "nothing"]
+    np.testing.assert_array_equal(named, DRINK.encode_many(filled, np.random.default_rng(1)))
+
+
+@every
+def test_an_unknown_answer_is_refused_by_position_or_named(form: str) -> None:
+    strange = ["tea", "tea", "mate", "filter", "mate"]
+    with pytest.raises(ValueError, match="first answer number 2: correct them, or name") as error:
+        DRINK.encode_many(FORMS[form](strange))
+    assert str(error.value).startswith("2 of 5 answers are not labels of question 'drink' (")
+    assert "mate" not in str(error.value)
+    assert error.value.__cause__ is None
+    named = DRINK.encode_many(FORMS[form](strange), np.random.default_rng(1), unknown="nothing")
+    wanted = [x.replace("mate", "nothing") for x in strange]
+    np.testing.assert_array_equal(named, DRINK.encode_many(wanted, np.random.default_rng(1)))
+
+
+@every
+def test_every_form_of_strings_gives_the_same_reports_to_an_open_question(form: str) -> None:
+    question = mm.Question("drink", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))
+    codes, texts = coded(FORMS[form](ANSWERS))
+    found = question.encode_many(FORMS[form](ANSWERS), np.random.default_rng(1))
+    reports = question.mechanism.encode_coded(codes, texts, np.random.default_rng(1))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found, reports)
+    assert question.count(found).n == 6
+
+
+def test_booleans_and_numbers_stand_for_labels() -> None:
+    smokes = mm.Question("smokes", ["Yes", "No"], epsilon=1.0)
+    forms = [
+        [True, False],
+        np.array([True, False]),
+        pd.Series([True, False]),
+        pa.array([True, False]),
+    ]
+    for form in forms:
+        assert smokes.numbers(form).tolist() == [0, 1]
+    scale = mm.Question("mood", ["1", "2", "3"], epsilon=1.0, ordered=True)
+    for numbers in (
+        [3, 1, 2],
+        np.array([3, 1, 2]),
+        pd.Series([3.0, 1.0, 2.0]),
+        pl.Series([3, 1, 2]),
+    ):
+        assert scale.numbers(numbers).tolist() == [2, 0, 1]
+    for wrong in ([1.5], [0], [b"1"], [["1"]], [True], [float("inf")]):
+        with pytest.raises(ValueError, match="answers are not labels of question 'mood'"):
+            scale.numbers(wrong)
+    with pytest.raises(ValueError, match="not labels of question 'drink'"):
+        DRINK.numbers([True])
+
+
+def test_a_label_in_another_normal_form_is_the_same_label() -> None:
+    city = mm.Question("city", ["Z\u00fcrich", "Bern"], epsilon=1.0)
+    assert city.answer("Zu\u0308rich") == 0
+    assert city.numbers(["Zu\u0308rich", "Bern"]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("tea", "one per person, not one text"),
+        ({"tea": 5}, r"this mapping looks like counts: simulate\(\) takes"),
+        (pd.DataFrame({"drink": ANSWERS}), r"select the column, as in frame\['drink'\]"),
+        (pl.DataFrame({"drink": ANSWERS}), r"select the column, as in frame\['drink'\]"),
+        (np.array([ANSWERS]), "answers are one column"),
+        (7, "one per person, not int"),
+        (None, "one per person, not NoneType"),
+    ],
+)
+def test_what_is_no_column_is_refused(column: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        DRINK.encode_many(column)
+
+
+def test_options_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="choose one of the two"):
+        DRINK.encode_many(ANSWERS, missing="tea", drop_missing=True)
+    with pytest.raises(
+        ValueError, match=r"unknown must be one of the labels 'espresso'.*not 'mate'"
+    ):
+        DRINK.encode_many(ANSWERS, unknown="mate")
+    open_question = mm.Question("drink", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))
+    with pytest.raises(ValueError, match="is open and takes any string: leave unknown out"):
+        open_question.encode_many(ANSWERS, unknown="tea")
+
+
+# The mechanism is chosen
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("k", [2, 3, 10, 100, 3000])
+def test_the_chosen_mechanism_has_the_shortest_report_of_the_accurate_ones(
+    k: int, epsilon: float
+) -> None:
+    found = choose(k, epsilon)
+    made = [kind(k=k, epsilon=epsilon) for kind in KINDS]
+    errors = [m.channel.expected_l2(10**5) ** 0.5 for m in made]
+    own = found.mechanism.channel.expected_l2(10**5) ** 0.5
+    assert own <= NEAR * min(errors) * (1 + 1e-9)
+    for mechanism, error in zip(made, errors, strict=True):
+        if error <= NEAR * min(errors):
+            assert mechanism.shape.size >= found.mechanism.shape.size
+    question = mm.Question("q", [str(i) for i in range(k)], epsilon=epsilon)
+    assert (question.mechanism, question.why) == found
+
+
+def test_an_open_question_is_tuned_for_its_people() -> None:
+    few, many = (mm.Question("q", epsilon=2.0, people=n) for n in (10**4, 10**7))
+    assert few.is_open
+    assert few.mechanism == mm.tune(2.0, 10**4, 256).mechanism
+    assert few.why == "it was tuned for 10,000 people and 256 candidates"
+    assert many.why == "it was tuned for 10,000,000 people and 256 candidates"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: mm.Question("q", LABELS), "needs a mechanism, or an epsilon to have one chosen"),
+        (lambda: mm.Question("q", epsilon=1.0), "is open: say how many people will answer"),
+        (lambda: mm.Question("q", LABELS, epsilon=1.0, people=9), "people is for open questions"),
+        (lambda: mm.Question("q", LABELS, mm.KRR(4, 1.0), epsilon=1.0), "leave epsilon and people"),
+        (
+            lambda: mm.Question("q", LABELS, mm.KRR(4, 1.0), open=True),
+            "has a fixed list of answers",
+        ),
+        (
+            lambda: mm.Question("q", LABELS, mm.ORR(1.0, 4, 4), open=False),
+            "is not open, but ORR.* takes any string",
+        ),
+        (lambda: mm.Question("q", LABELS, mm.Warner(0.7)), "has 4 labels, but its mechanism"),
+        (
+            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7)),
+            "has other labels than its mechanism",
+        ),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+# From labels to labelled shares
+
+
+def test_people_are_matched_by_label() -> None:
+    rng = np.random.default_rng
+    wanted = DRINK.closed.simulate([0, 100, 900, 0], rng(1))
+    by_label = pd.Series({"tea": 900, "filter": 100})
+    for people in ({"tea": 900, "filter": 100}, by_label, [0, 100, 900, 0]):
+        assert DRINK.simulate(people, rng(1)) == wanted
+    with pytest.raises(ValueError, match="people has the label 'mate'"):
+        DRINK.simulate({"mate": 5})
+
+
+def test_an_estimate_has_labels_title_and_order() -> None:
+    scale = mm.Question(
+        "mood", ["bad", "fair", "good"], epsilon=2.0, text="How are you?", ordered=True
+    )
+    est = scale.estimate(scale.simulate([100, 600, 300], np.random.default_rng(1)))
+    assert (est.labels, est.title, est.ordered) == (scale.labels, "How are you?", True)
+    shown = [line.split()[0] for line in est.table().split("\n")[2:]]
+    assert shown == ["bad", "fair", "good"]
+    assert est.table(order="share").split("\n")[2].startswith("fair")
+    assert est.plot().get_title(loc="left").startswith("How are you?\n1,000 reports")
+    simplex = scale.estimate(est.counts, "simplex")
+    assert simplex.method == "simplex"
+    assert scale.estimate(est.counts, mm.estimators.unbiased).method == "unbiased"
+
+
+def test_counts_of_something_else_are_refused() -> None:
+    with pytest.raises(ValueError, match="are not answers to question 'drink', which has KRR"):
+        DRINK.estimate(mm.KRR(4, 2.0).count([1, 2]))
+    with pytest.raises(TypeError, match=r"estimate takes Counts, not list: add reports up first"):
+        DRINK.estimate([1, 2])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="has labels: it takes no candidates"):
+        DRINK.estimate(DRINK.count([1]), candidates=["tea"])
+    with pytest.raises(ValueError, match="there is no estimator 'best'; choose one of shrinkage"):
+        DRINK.estimate(DRINK.count([1]), "best")
+
+
+def test_a_list_with_free_text_is_an_open_question_with_labels() -> None:
+    home = mm.Question("home", ["a.example", "b.example"], epsilon=4.0, people=10_000, open=True)
+    assert home.is_open
+    counts = home.simulate(
+        {"a.example": 7000, "b.example": 2000, "c": 1000}, np.random.default_rng(1)
+    )
+    est = home.estimate(counts)
+    assert est.labels == ("a.example", "b.example", "(other)")
+    assert abs(est.shares - [0.7, 0.2, 0.1]).max() < 0.05
+    other = home.estimate(counts, candidates=["c"])
+    assert other.labels == ("c", "(other)")
+    with pytest.raises(ValueError, match=r"say which strings to look for, with candidates=\[...\]"):
+        mm.Question("q", mechanism=home.mechanism).estimate(counts)
+    with pytest.raises(TypeError, match="people is a mapping from string to number of people"):
+        home.simulate([1, 2])
+
+
+def test_labels_that_were_randomised_already_are_counted() -> None:
+    counts = DRINK.count_reported(pd.Series(["tea", "tea", "filter"]))
+    assert counts == DRINK.count([2, 2, 1])
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    assert crossed.labels == ("yes", "no")
+    assert crossed.count_reported(["same", "different"]).cells.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="answers are not labels"):
+        crossed.count_reported(["yes"])
+    with pytest.raises(ValueError, match="is not a label: count its reports with"):
+        mm.Question("q", LABELS, mm.OUE(4, 1.0)).count_reported(["tea"])
+
+
+# In files
+
+
+def test_a_survey_file_needs_no_mechanism() -> None:
+    survey = mm.Survey.from_toml("""
+        name = "s"
+        [[questions]]
+        name = "drink"
+        labels = ["tea", "mate", "milk"]
+        epsilon = 1
+        ordered = true
+        [[questions]]
+        name = "home"
+        epsilon = 2
+        people = 100000
+        [[questions]]
+        name = "site"
+        labels = ["a", "b"]
+        open = true
+        epsilon = 2
+        people = 100000
+        [[questions]]
+        name = "cheated"
+        labels = ["ja", "nein"]
+        mechanism = {name = "Warner", p = 0.75}
+    """)
+    assert survey["drink"].mechanism == mm.KRR(3, 1.0)
+    assert survey["drink"].ordered
+    assert [survey[name].is_open for name in ("home", "site")] == [True, True]
+    assert survey["cheated"].mechanism == mm.Warner("3/4", ("ja", "nein"))
+    published = survey.to_json()
+    again = mm.Survey.from_json(published)
+    assert again == survey
+    assert again.fingerprint == survey.fingerprint
+    drink = json.loads(published)["questions"][0]
+    assert set(drink) == {"name", "text", "labels", "mechanism", "ordered"}
+    with pytest.raises(KeyError, match="has no question 'food'; it has 'drink', 'home'"):
+        survey["food"]
+
+
+def test_one_answer_is_encoded_by_its_label() -> None:
+    """1,000 reports at epsilon 20 that are not all the label's have a probability of 1e-5."""
+    sure = mm.Question("drink", LABELS, epsilon=20.0)
+    assert {sure.encode("tea") for _ in range(1000)} == {2}
+    with pytest.raises(ValueError, match="this is not an answer to 'drink'") as error:
+        sure.encode("mate")
+    assert "mate" not in str(error.value)
+    with pytest.raises(TypeError, match="a string, not of type int"):
+        sure.encode(2)  # type: ignore[arg-type]
