@@ -128,7 +128,9 @@ def refuse_answer(
             except (TypeError, ValueError) as error:
                 chunk.refuse(path, position, str(error))
         elif wrong(value):
-            what = f"this is not an answer to {shown(question.name)}; answers are "
-            way = "; if it is a header, add --format csv and --column"
-            header = is_text and chunk.places[position] == 1
-            chunk.refuse(path, position, what + listed(names) + (way if header else ""))
+            what = f"this is not an answer to {shown(question.name)}; answers are {listed(names)}"
+            if options:
+                what += ": correct it, or name a label for such answers with --unknown"
+            if is_text and chunk.places[position] == 1:
+                what += "; if it is a header, add --format csv and --column"
+            chunk.refuse(path, position, what)
