@@ -298,6 +298,7 @@ BAD: dict[str, tuple[AnyMechanism[Any], Any, str]] = {
     "batches": (RR, [pa.record_batch({"a": [1]})], "not of RecordBatch: select the column"),
     "frame": (RR, pd.DataFrame({"a": [1]}), "not DataFrame: if they are counted already"),
     "counts": (RR, {0: 5}, "not dict: if they are counted already, use Counts"),
+    "set": (RR, {1, 2}, "not a set, which has each report only once"),
     "nothing": (RR, None, "reports are an array or a column, bytes, base64 text, or a list of"),
     "number": (RR, 7, "reports are an array or a column, bytes, base64 text, or a list of report"),
     "text": (RR, "coffee", "this text is not base64 with padding (RFC 4648, section 4): texts of"),
@@ -368,3 +369,25 @@ def test_the_error_of_a_report_can_be_moved() -> None:
     error = BadReportError(3, "is missing")
     assert str(error.after(10)) == "report 13 is missing"
     assert error.after(10).position == 13
+
+
+def test_polars_is_read_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> None:
+        raise ModuleNotFoundError("pyarrow")
+
+    column = pl.Series(texts(RR.shape, made(RR)))
+    monkeypatch.setattr(pl.Series, "to_arrow", missing)
+    assert RR.count(column) == RR.count(made(RR))
+
+
+def test_answers_by_code_are_those_of_the_table() -> None:
+    """With the table's last entry for -1, and codes of any type; others are refused."""
+    mechanism, table = KRR(k=5, epsilon=40.0), np.array([3, 1, 4, 0])
+    for dtype in (np.int8, np.int32, np.int64):
+        reports = mechanism.encode_coded(np.array([0, 2, -1, 1], dtype), table)
+        assert reports.tolist() == [3, 4, 0, 1]
+    for code in (4, -5):
+        with pytest.raises(IndexError, match="codes must be numbers of the 4 entries of the table"):
+            mechanism.encode_coded(np.array([0, code]), table)
+    with pytest.raises(ValueError, match=r"answer number 1 is not one of 0\.\.4"):
+        mechanism.encode_coded(np.array([0, 1]), np.array([0, 5]))

@@ -7,7 +7,7 @@ is checked by its shape, and an error gives its position among all reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,8 @@ def _pieces(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
             f"{_FORMS}, not {type(reports).__name__}: if they are counted already, use Counts; of "
             "a table, select the column"
         )
+    elif isinstance(reports, Set):
+        raise TypeError(f"{_FORMS}, not a set, which has each report only once")
     elif _is_column(reports):
         yield from _of_column(reports, shape)
     elif isinstance(reports, Iterable):

@@ -201,9 +201,15 @@ class Mechanism(AnyMechanism[Report]):
         """
         source = bulk(random)
         out = self.shape.empty(len(codes))
+        room = np.empty(0, np.int64)  # used for every chunk: new memory costs more than the look-up
         for part in self._chunks(len(codes)):
-            answers = self._check_part(table[codes[part]], part.start)
-            out[part] = self._encode_many(answers, source)
+            own = codes[part]
+            if len(room) < len(own):
+                room = np.empty(len(own), np.int64)
+            if not (-len(table) <= int(own.min()) and int(own.max()) < len(table)):
+                raise IndexError(f"codes must be numbers of the {len(table)} entries of the table")
+            answers = np.take(table, own, out=room[: len(own)], mode="wrap")
+            out[part] = self._encode_many(self._check_part(answers, part.start), source)
         return out
 
     def simulate(self, histogram: object, random: ChanceInBulk = None) -> Counts:

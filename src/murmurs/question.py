@@ -304,6 +304,8 @@ class Question:
             )
 
     def _refuse_missing(self, codes: Any) -> None:
+        if len(codes) == 0 or int(codes.min()) >= 0:
+            return
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
