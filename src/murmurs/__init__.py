@@ -25,6 +25,7 @@ from murmurs.mechanisms import (
     Rappor,
     Subset,
 )
+from murmurs.mechanisms.custom import CustomMechanism
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.survey_designs import (
     Warner,
@@ -54,6 +55,7 @@ __all__ = [
     "BasicRappor",
     "CountMeanSketch",
     "Counts",
+    "CustomMechanism",
     "Derived",
     "Design",
     "Device",
