@@ -5,6 +5,9 @@ from murmurs.counts import Counts, pool
 from murmurs.device import Device
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.inference.detection import Detection
+from murmurs.inference.difference import Difference
+from murmurs.inference.trend import Trend, trend
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -33,6 +36,7 @@ from murmurs.mechanisms.survey_designs import (
     triangular,
     unrelated_question,
 )
+from murmurs.planning.study import ErrorStudy, study
 from murmurs.planning.tuning import tune
 from murmurs.question import Question
 from murmurs.randomness.derived import Derived
@@ -55,7 +59,10 @@ __all__ = [
     "Counts",
     "Derived",
     "Design",
+    "Detection",
     "Device",
+    "Difference",
+    "ErrorStudy",
     "Estimate",
     "Given",
     "Hadamard",
@@ -72,6 +79,7 @@ __all__ = [
     "Study",
     "Subset",
     "Survey",
+    "Trend",
     "Warner",
     "crosswise",
     "dice",
@@ -79,6 +87,8 @@ __all__ = [
     "estimators",
     "forced_response",
     "pool",
+    "study",
+    "trend",
     "triangular",
     "tune",
     "unrelated_question",
