@@ -6,6 +6,9 @@ from murmurs.device import Device
 from murmurs.devices import Devices
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.inference.detection import Detection
+from murmurs.inference.difference import Difference
+from murmurs.inference.trend import Trend, trend
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -25,6 +28,7 @@ from murmurs.mechanisms import (
     Rappor,
     Subset,
 )
+from murmurs.mechanisms.custom import CustomMechanism
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.survey_designs import (
     Warner,
@@ -34,6 +38,7 @@ from murmurs.mechanisms.survey_designs import (
     triangular,
     unrelated_question,
 )
+from murmurs.planning.study import ErrorStudy, study
 from murmurs.planning.tuning import tune
 from murmurs.question import Question
 from murmurs.randomness.derived import Derived
@@ -54,10 +59,14 @@ __all__ = [
     "BasicRappor",
     "CountMeanSketch",
     "Counts",
+    "CustomMechanism",
     "Derived",
     "Design",
+    "Detection",
     "Device",
     "Devices",
+    "Difference",
+    "ErrorStudy",
     "Estimate",
     "Given",
     "Hadamard",
@@ -74,6 +83,7 @@ __all__ = [
     "Study",
     "Subset",
     "Survey",
+    "Trend",
     "Warner",
     "crosswise",
     "dice",
@@ -81,6 +91,8 @@ __all__ = [
     "estimators",
     "forced_response",
     "pool",
+    "study",
+    "trend",
     "triangular",
     "tune",
     "unrelated_question",

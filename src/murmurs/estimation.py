@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.boundary.checks import real
 from murmurs.boundary.texts import as_tuple
@@ -251,11 +252,15 @@ class Estimate:
         target: Target = "population",
         limit: int = 40,
         order: Order | None = None,
+        marks: NDArray[np.bool_] | None = None,
     ) -> str:
-        """Return the table for the terminal, with a column for the truth if it is known."""
+        """Return the table for the terminal, with a column for the truth if it is known.
+
+        ``marks`` puts a star beside some answers, such as ``detected().present``.
+        """
         heading = f"{100 * level:g} % interval"
         columns = self.columns(level, target)
-        return shares_table(columns, heading, truth, limit, self._order(order))
+        return shares_table(columns, heading, truth, limit, self._order(order), marks)
 
     @property
     def explanation(self) -> str:

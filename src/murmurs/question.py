@@ -28,7 +28,7 @@ from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
-from murmurs.planning.choice import choose, choose_open
+from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
 from murmurs.wire import Reports
 
@@ -125,8 +125,7 @@ class Question:
                     f"{called} is open: say how many people will answer, as people=100_000, to "
                     "have its mechanism tuned; or list its labels"
                 )
-            count = max(len(self.labels), 2) if self.labels else None
-            found = choose_open(epsilon, people, *([count] if count else []))
+            found = choose_open(epsilon, people, max(len(self.labels), CANDIDATES))
         else:
             if people is not None:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")

@@ -45,6 +45,8 @@ WRITERS = {
     "add": "add monday.json tuesday.json -o OUT",
     "simulate": "simulate coffee.json people.csv -o OUT --seed 1",
     "estimate": "estimate home.json --survey pages.toml --candidates strings.txt --plot OUT",
+    "compare": "compare monday.json tuesday.json --plot OUT",
+    "trend": "trend monday.json tuesday.json --plot OUT",
     "rappor map": "rappor map --params params.csv --candidates strings.txt -o OUT",
     "rappor sum": "rappor sum --params params.csv reports.csv more.csv -o OUT",
     "rappor decode": ("rappor decode --params params.csv --counts counts.csv --map map.csv -o OUT"),

@@ -33,6 +33,8 @@ class Commands(click.Group):
         "add",
         "simulate",
         "estimate",
+        "compare",
+        "trend",
         "mechanisms",
         "tune",
         "rappor",

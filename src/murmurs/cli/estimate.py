@@ -10,27 +10,31 @@ import click
 import numpy as np
 
 from murmurs import estimators
-from murmurs.boundary.writing import writing
 from murmurs.cli.output import (
     Command,
+    as_csv,
     as_json,
+    candidates_option,
+    complete_option,
     existing_file,
     level_option,
-    new_file,
+    one_form,
     piped_file,
     print_csv,
     print_json,
     read_survey,
     say,
+    target_option,
 )
+from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
+from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
+from murmurs.present.text import MARK
 from murmurs.question import Question
-
-PICTURES = ("png", "svg", "pdf")
 
 
 @click.command("estimate", cls=Command)
@@ -42,27 +46,11 @@ PICTURES = ("png", "svg", "pdf")
     help="The estimator; default: shrinkage, with exceptions for hashed answers.",
 )
 @level_option
-@click.option(
-    "--target",
-    type=click.Choice(["respondents", "population"]),
-    default="population",
-    show_default=True,
-    help="Whose shares: those of the respondents, or of the population they were sampled from.",
-)
-@click.option(
-    "--candidates",
-    type=existing_file,
-    help="For an open question: a file of the strings to look for, one per line.",
-)
-@click.option(
-    "--complete",
-    is_flag=True,
-    help="The list of candidates is complete: nobody holds another string.",
-)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for programs.")
-@click.option(
-    "--plot", type=new_file, help="Save a plot of the shares to a file (.png, .svg, .pdf)."
-)
+@target_option
+@candidates_option
+@complete_option
+@as_csv
+@plot_option
 @as_json
 def command(
     counts: Path,
@@ -84,43 +72,44 @@ def command(
     Example:
       murmurs estimate counts.json
     """
-    if as_csv and as_json:
-        raise click.UsageError("--csv and --json print the same in two ways: give one of them")
+    one_form(as_csv, as_json)
     if plot is not None:
-        _kind(plot)
+        picture_kind(plot)
     contract = None if survey is None else read_survey(survey)
     question, counted = read_counts(counts, contract)
-    counted = _with_candidates(question, counted, candidates, complete)
+    wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
-        estimate = _estimate(counted, method)
-        if not question.is_open:
-            estimate = estimate.with_labels(question.labels)
-    table = estimate.table(level=level, target=target)
+        estimate = question.estimate(counted, _method(method), candidates=wanted, complete=complete)
+    detected, why_not = _detected(estimate)
+    marks = detected.present if detected is not None and question.is_open else None
+    table = estimate.table(level=level, target=target, marks=marks)
     if plot is not None:
-        _save_plot(estimate, plot, level, target)
+        save_plot(lambda axes: estimate.plot(axes, level, target), plot)
     if as_json:
-        print_json({"question": question.name, **estimate.to_document(level, target)})
+        document = estimate.to_document(level, target)
+        found = None if detected is None else detected.to_document()
+        print_json({"question": question.name, **document, "detected": found})
         return
     if as_csv:
         print_csv(estimate.to_csv(level, target))
         return
     say(f"{question.text or question.name}: {estimate.n} reports\n\n{table}")
     say(f"\n{estimate.explanation}")
-    if question.is_open and estimate.fit.tells_absence:
-        say(_found(estimate, complete))
+    if question.is_open and (detected is not None or why_not):
+        say(why_not if detected is None else _found(estimate, detected, complete))
 
 
-def _with_candidates(
-    question: Question, counts: Counts, path: Path | None, complete: bool
-) -> Counts:
-    """Return the counts, viewed over the candidates if the question is open."""
+def candidates_of(question: Question, path: Path | None, complete: bool) -> list[str] | None:
+    """Return the strings to look for if the question is open; None are the question's own."""
     if not question.is_open:
         for given, name in ((path is not None, "--candidates"), (complete, "--complete")):
             if given:
                 raise ValueError(f"question {question.name!r} has labels: it takes no {name}")
-        return counts
+        return None
     if path is None:
+        if question.labels:
+            return None
         raise ValueError(
             f"question {question.name!r} is open: add --candidates, a file of the strings to look "
             "for, one per line"
@@ -130,63 +119,48 @@ def _with_candidates(
         say(f"{path}, {note}", err=True)
     if len(notes) > 5:
         say(f"{path}: {len(notes) - 5} more lines have such notes", err=True)
-    return counts.over(candidates, complete=complete)
+    return list(candidates)
 
 
-def _found(estimate: Estimate, complete: bool) -> str:
-    """Return a sentence that says how many candidates were detected."""
+def _detected(estimate: Estimate) -> tuple[Detection | None, str]:
+    """Return which answers were detected; if they were not tested, perhaps why."""
+    if estimate.n == 0 or not estimate.fit.tells_absence:
+        return None, ""
     try:
-        present = estimate.detected(0.05).present
+        return estimate.detected(0.05), ""
     except ImportError as error:
-        return f"Candidates were not tested: {error}."
+        return None, f"Candidates were not tested: {error}."
+
+
+def _found(estimate: Estimate, detected: Detection, complete: bool) -> str:
+    """Return a sentence that says how many candidates were detected, and explains the marks."""
+    present = detected.present
     if estimate.other is not None:
         present = np.delete(present, estimate.other)
     found, all_of = int(present.sum()), len(present)
     if not found:
         return f"None of the {all_of} candidates was detected."
     return (
-        f"{found} of {all_of} candidates detected; at most a 5 % chance of any false detection "
-        f"(Bonferroni){', if the list is complete' if complete else ''}."
+        f"{MARK} {found} of {all_of} candidates detected; at most a 5 % chance of any false "
+        f"detection (Bonferroni){', if the list is complete' if complete else ''}."
     )
 
 
-def _estimate(counts: Counts, method: str | None) -> Estimate:
-    """Estimate with the given method; iterative ones show their progress on a terminal."""
-    if method is None:
-        return estimators.estimate(counts)
-    if method not in ("em", "likelihood") or not sys.stderr.isatty():
-        return estimators.BY_NAME[method](counts)
-    iterative = estimators.em if method == "em" else estimators.likelihood
-    found = iterative(counts, progress=_show_progress)
-    click.echo("\r\033[K", nl=False, err=True)
-    return found
+def _method(name: str | None) -> estimators.Method | None:
+    """Return the estimator of that name; iterative ones show their progress on a terminal."""
+    if name not in ("em", "likelihood") or not sys.stderr.isatty():
+        return name
+    iterative = estimators.em if name == "em" else estimators.likelihood
+
+    def with_progress(counts: Counts) -> Estimate:
+        found = iterative(counts, progress=_show_progress)
+        click.echo("\r\033[K", nl=False, err=True)
+        return found
+
+    return with_progress
 
 
 def _show_progress(evaluations: int, gap: float) -> None:
     if evaluations % 20 < 3:
         text = f"{evaluations} evaluations, log-likelihood within {gap:.3g} of the maximum"
         click.echo(f"\r\033[K{text}", nl=False, err=True)
-
-
-def _kind(path: Path) -> str:
-    """Return the format of a plot, from the ending of its file name."""
-    ending = path.suffix.removeprefix(".").lower()
-    if ending not in PICTURES:
-        raise ValueError(
-            f"--plot {path}: the name must end with .{', .'.join(PICTURES)}, which sets the format"
-        )
-    return ending
-
-
-def _save_plot(estimate: Estimate, path: Path, level: float, target: Target) -> None:
-    """Save a plot of the estimate; this needs no screen."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib: install it with pip install 'murmurs[plot]'"
-        ) from None
-    figure = Figure(figsize=(7, 0.9 + 0.32 * min(len(estimate.shares), 30)), layout="constrained")
-    estimate.plot(figure.add_subplot(), level, target)
-    with writing(path) as file:
-        figure.savefig(file, format=_kind(path), dpi=150)

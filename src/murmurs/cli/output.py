@@ -36,6 +36,24 @@ piped_file = FilePath(exists=True, dir_okay=False, allow_dash=True)
 """A file that is read once, from its beginning to its end; "-" is standard input."""
 new_file = FilePath(dir_okay=False, writable=True, allow_dash=True)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV for programs.")
+target_option = click.option(
+    "--target",
+    type=click.Choice(["respondents", "population"]),
+    default="population",
+    show_default=True,
+    help="Whose shares: those of the respondents, or of the population they were sampled from.",
+)
+candidates_option = click.option(
+    "--candidates",
+    type=existing_file,
+    help="For an open question: a file of the strings to look for, one per line.",
+)
+complete_option = click.option(
+    "--complete",
+    is_flag=True,
+    help="The list of candidates is complete: nobody holds another string.",
+)
 people_option = click.option(
     "--people",
     type=click.Choice(["different", "same"]),
@@ -87,6 +105,12 @@ def same_file(source: Path, output: Path) -> bool:
     except (OSError, ValueError, AttributeError):  # no such file yet, or a stream without a file
         return False
     return stat.S_ISREG(there.st_mode) and os.path.samestat(there, read)
+
+
+def one_form(as_csv: bool, as_json: bool) -> None:
+    """Refuse to print the same in two ways."""
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json print the same in two ways: give one of them")
 
 
 def read_survey(path: Path) -> Survey:

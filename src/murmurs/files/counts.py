@@ -72,7 +72,7 @@ def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, 
     and its question are compared too.
     """
     file = Path(path)
-    fingerprint, question, counts = _read_counts(file)
+    fingerprint, question, counts = read_stamped(file)
     if survey is not None:
         check_survey(file, "counts", fingerprint, survey)
         if survey.question(question.name) != question:
@@ -93,10 +93,10 @@ def add_counts(
     something else.
     """
     start, *rest = as_paths(paths)
-    fingerprint, question, counts = _read_counts(start)
+    fingerprint, question, counts = read_stamped(start)
     counted = [counts]
     for path in rest:
-        other, asked, more = _read_counts(path)
+        other, asked, more = read_stamped(path)
         if other != fingerprint:
             raise ValueError(
                 f"{named(path)} holds counts for the survey with fingerprint {shown(other[:12])}, "
@@ -112,7 +112,8 @@ def add_counts(
     return fingerprint, question, pooled(counted, people)
 
 
-def _read_counts(path: Path) -> tuple[str, Question, Counts]:
+def read_stamped(path: Path) -> tuple[str, Question, Counts]:
+    """Return the fingerprint of the survey of a file of counts, its question and the counts."""
     data = contents(path)
     if is_header_of_reports(data):
         raise ValueError(f"{named(path)} is a file of reports: run murmurs count first")

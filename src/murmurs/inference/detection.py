@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,21 @@ class Detection:
     p_values: Floats
     error_rate: float
     control: Control
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the tests as plain values for JSON."""
+        return {
+            "error_rate": self.error_rate,
+            "control": self.control,
+            "present": self.present.tolist(),
+            "p_values": self.p_values.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Detection({int(self.present.sum())} of {len(self.present)} answers present, "
+            f"error_rate={self.error_rate:g}, control={self.control!r})"
+        )
 
 
 def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:

@@ -46,6 +46,26 @@ class Comparable(Protocol):
         ...
 
 
+def has_covariance(*sides: Comparable) -> bool:
+    """Return whether the answers and cells are few enough for the whole covariance."""
+    k = len(sides[0].fit.unbiased)
+    cells = max(math.prod(side.fit.channel.cells) for side in sides)
+    return k <= _LARGEST_COVARIANCE and cells <= _MOST_CELLS
+
+
+def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
+    """Return values' (inverse covariance) values, its degrees of freedom, and that inverse.
+
+    Directions without noise, such as the sum of shares that always add up to one, are left out.
+    """
+    noise, directions = np.linalg.eigh(covariance)
+    kept = noise > 1e-9 * noise[-1]
+    turned = directions[:, kept]
+    inverse = (turned / noise[kept]) @ turned.T
+    statistic = float(((turned.T @ values) ** 2 / noise[kept]).sum())
+    return statistic, int(kept.sum()), inverse
+
+
 @dataclass(frozen=True, eq=False)
 class Difference:
     """The shares of one estimate minus those of another, computed from the unbiased shares.
@@ -72,6 +92,11 @@ class Difference:
         """The labels of the answers, or their numbers."""
         known = self.this.labels or self.other.labels
         return known or tuple(str(j) for j in range(len(self.shares)))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answers have an order, which tables and plots then keep."""
+        return bool(getattr(self.this, "ordered", False) and getattr(self.other, "ordered", False))
 
     @cached_property
     def shares(self) -> Floats:
@@ -105,17 +130,13 @@ class Difference:
         number of answers (Bonferroni).
         """
         k = len(self.shares)
-        cells = max(math.prod(side.fit.channel.cells) for side in (self.this, self.other))
-        if k > _LARGEST_COVARIANCE or cells > _MOST_CELLS:
+        if not has_covariance(self.this, self.other):
             return float(min(1.0, k * self.p_values.min()))
         covariance = sum(
             side.fit.covariance(side.plausible, self.target) for side in (self.this, self.other)
         )
-        values, vectors = np.linalg.eigh(covariance)
-        kept = values > 1e-9 * values[-1]
-        turned = vectors[:, kept].T @ self.shares
-        statistic = float((turned**2 / values[kept]).sum())
-        return chi_square_tail(statistic, int(kept.sum()))
+        statistic, freedom, _ = squared_distance(self.shares, np.asarray(covariance))
+        return chi_square_tail(statistic, freedom)
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:
         """Return the columns of the table: answer, change, low, high, p_value."""
@@ -151,8 +172,9 @@ class Difference:
         return frames.to_polars(self.columns(level))
 
     def table(self, *, level: float = 0.95, limit: int = 40) -> str:
-        """Return the table for the terminal, the surest changes first."""
-        return changes_table(self.columns(level), f"{100 * level:g} % interval", limit)
+        """Return the table for the terminal: ordered answers in order, else the surest first."""
+        heading = f"{100 * level:g} % interval"
+        return changes_table(self.columns(level), heading, limit, ordered=self.ordered)
 
     @property
     def conclusion(self) -> str:
@@ -163,11 +185,22 @@ class Difference:
         )
 
     def plot(
-        self, axes: Axes | None = None, level: float = 0.95, *, title: str = "", limit: int = 30
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        *,
+        title: str | None = None,
+        limit: int = 30,
     ) -> Axes:
-        """Draw the changes with their intervals; return matplotlib's axes."""
-        heading = f"{100 * level:g} % intervals"
-        return plot_changes(self.columns(level), heading, title or self.conclusion, axes, limit)
+        """Draw the changes with their intervals; return matplotlib's axes.
+
+        The title is that of the estimates and the overall test, unless another is given.
+        """
+        asked = getattr(self.this, "title", "")
+        told = f"{asked}\n{self.conclusion}" if asked else self.conclusion
+        columns, heading = self.columns(level), f"{100 * level:g} % intervals"
+        shown = told if title is None else title
+        return plot_changes(columns, heading, shown, axes, limit, ordered=self.ordered)
 
     def __str__(self) -> str:
         return f"{self.table()}\n\n{self.conclusion}"

@@ -35,6 +35,11 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
     return float(_scipy_special().chdtrc(freedom, statistic))
 
 
+def chi_square_tails(statistics: Floats, freedom: int) -> Floats:
+    """Return the same for many statistics."""
+    return np.asarray(_scipy_special().chdtrc(freedom, statistics))
+
+
 def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
     """Return the probability of a binomial number at least this large; smooth between integers."""
     positive = np.maximum(counts, 1e-9)

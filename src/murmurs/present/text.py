@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.numerics.arrays import Floats, Integers
 
@@ -17,6 +18,9 @@ Order = Literal["share", "listed"]
 """Whether the largest share comes first, or answers come as they are listed."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+
+MARK = "*"
+"""What marks detected answers in a table."""
 
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters (C0, DEL, C1), line ends, changes of text direction, lone surrogates."""
@@ -87,10 +91,12 @@ def shares_table(
     truth: Floats | None = None,
     limit: int = 40,
     order: Order = "share",
+    marks: NDArray[np.bool_] | None = None,
 ) -> str:
     """Return shares with bars and intervals, the largest first, and the truth if it is known.
 
     ``columns`` are answer, share, low, high and unbiased_error; ``heading`` names the interval.
+    ``marks`` say which answers have a mark behind them.
     """
     shares, low, high = columns["share"], columns["low"], columns["high"]
     digits = shown_digits(columns["unbiased_error"])
@@ -110,20 +116,27 @@ def shares_table(
         header.insert(1, "truth")
         for row, j in zip(rows, rows_shown, strict=False):
             row.insert(1, percent(float(truth[j]), digits))
+    if marks is not None:
+        header.insert(1, "")
+        for row, j in zip(rows, rows_shown, strict=False):
+            row.insert(1, MARK if marks[j] else "")
     text = table(header, rows)
     if len(shares) > limit:
         text += f"\n… and {len(shares) - limit} more"
     return text
 
 
-def changes_table(columns: Mapping[str, Any], heading: str, limit: int = 40) -> str:
+def changes_table(
+    columns: Mapping[str, Any], heading: str, limit: int = 40, *, ordered: bool = False
+) -> str:
     """Return changes of shares with intervals and p-values, the smallest p-value first.
 
-    ``columns`` are answer, change, low, high and p_value; ``heading`` names the interval.
+    Ordered answers keep their order. ``columns`` are answer, change, low, high and p_value;
+    ``heading`` names the interval.
     """
     change, low, high = columns["change"], columns["low"], columns["high"]
     digits = shown_digits((high - low) / 4)
-    order = columns["p_value"].argsort(kind="stable")
+    order = np.arange(len(change)) if ordered else columns["p_value"].argsort(kind="stable")
     rows = [
         [
             columns["answer"][j],
@@ -135,6 +148,22 @@ def changes_table(columns: Mapping[str, Any], heading: str, limit: int = 40) -> 
     ]
     text = table(["answer", "change", heading, "p-value"], rows)
     return text + (f"\n… and {len(order) - limit} more" if len(order) > limit else "")
+
+
+def periods_table(
+    answers: Sequence[str],
+    periods: Sequence[str],
+    shares: Floats,
+    p_values: Floats,
+    standard_errors: Floats,
+) -> str:
+    """Return shares of answers (rows) in periods (columns), with the p-value of each answer."""
+    digits = shown_digits(standard_errors)
+    rows = [
+        [answer, *(percent(float(share), digits) for share in row), p_text(float(p_value))]
+        for answer, row, p_value in zip(answers, shares, p_values, strict=True)
+    ]
+    return table(["answer", *map(printable, periods), "p-value"], rows)
 
 
 def points(change: float, digits: int = 1) -> str:

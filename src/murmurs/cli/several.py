@@ -1,0 +1,58 @@
+"""Estimates of several files of counts that answer one question, for `compare` and `trend`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from murmurs import estimators
+from murmurs.boundary.checks import shown
+from murmurs.boundary.reading import named
+from murmurs.cli.estimate import candidates_of
+from murmurs.cli.output import say
+from murmurs.estimation import Estimate
+from murmurs.files.counts import read_stamped
+from murmurs.question import Question
+
+
+def estimates_of(
+    paths: Sequence[Path], candidates: Path | None, complete: bool
+) -> tuple[Question, list[Estimate]]:
+    """Return the question of the first file, and an estimate for each file.
+
+    The files must be about one question. Another survey or mechanism is told on standard error, as
+    shares can be compared if the answers are the same.
+    """
+    start = paths[0]
+    read = [read_stamped(path) for path in paths]
+    survey, question, _ = read[0]
+    for path, (other, asked, _) in zip(paths[1:], read[1:], strict=True):
+        _check_asked(start, question, path, asked)
+        if other != survey:
+            say(
+                f"{named(path)} belongs to another survey than {named(start)}: they are compared, "
+                "as the question has the same name and the same answers",
+                err=True,
+            )
+    wanted = candidates_of(question, candidates, complete)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.NoiseDominates)
+        return question, [
+            asked.estimate(counts, candidates=wanted, complete=complete)
+            for _, asked, counts in read
+        ]
+
+
+def _check_asked(start: Path, question: Question, path: Path, asked: Question) -> None:
+    """Refuse a file that is about another question."""
+    if asked.name != question.name:
+        raise ValueError(
+            f"{named(path)} answers {shown(asked.name)} and {named(start)} "
+            f"{shown(question.name)}: give files of one question"
+        )
+    if asked.is_open != question.is_open or asked.labels != question.labels:
+        raise ValueError(
+            f"{named(path)} and {named(start)} have different lists of answers to "
+            f"{shown(question.name)}: they cannot be compared"
+        )

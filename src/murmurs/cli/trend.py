@@ -1,0 +1,107 @@
+"""``murmurs trend``: several files of counts side by side, and whether shares differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from murmurs.cli.output import (
+    Command,
+    as_csv,
+    as_json,
+    candidates_option,
+    complete_option,
+    existing_file,
+    level_option,
+    one_form,
+    print_csv,
+    print_json,
+    say,
+)
+from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.cli.several import estimates_of
+from murmurs.inference.fit import Target
+from murmurs.inference.trend import Asked, trend
+
+
+@click.command("trend", cls=Command)
+@click.argument("counts", type=existing_file, nargs=-1, required=True)
+@click.option("--names", help="Names of the periods or groups, with commas between them.")
+@click.option(
+    "--people",
+    type=click.Choice(["different", "same"]),
+    default="different",
+    show_default=True,
+    help="Whether each file counts different people, or all count the same people.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(["respondents", "population"]),
+    help="Whose shares: those of the respondents (the default for the same people), or of the "
+    "population they were sampled from (the default for different people).",
+)
+@level_option
+@click.option(
+    "--groups", is_flag=True, help="Plot groups without an order: marks instead of lines."
+)
+@candidates_option
+@complete_option
+@as_csv
+@plot_option
+@as_json
+def command(
+    counts: tuple[Path, ...],
+    names: str | None,
+    people: Asked,
+    target: Target | None,
+    level: float,
+    groups: bool,
+    candidates: Path | None,
+    complete: bool,
+    as_csv: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the shares in several files of COUNTS side by side.
+
+    The files are periods (weeks) or groups, in the order in which they are given. The p-value of an
+    answer, and the overall one, test whether shares are the same in all files.
+
+    \b
+    Example:
+      murmurs trend monday.json tuesday.json
+    """
+    one_form(as_csv, as_json)
+    if plot is not None:
+        picture_kind(plot)
+    elif groups:
+        raise click.UsageError("--groups is about the plot: add --plot, or leave it out")
+    called = _names(counts, names)
+    question, estimates = estimates_of(counts, candidates, complete)
+    found = trend(estimates, called, people=people, target=target)
+    table = found.table()
+    if plot is not None:
+        save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, rows=False)
+    if as_json:
+        print_json({"question": question.name, **found.to_document(level)})
+        return
+    if as_csv:
+        print_csv(found.to_csv(level))
+        return
+    reports = sum(estimate.n for estimate in estimates)
+    say(f"{question.text or question.name}: {reports} reports in {len(counts)} files\n\n{table}")
+    say(f"\n{found.conclusion}")
+    for note in found.notes:
+        say(f"Note: {note}.")
+
+
+def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
+    """Return the names that were given, or those of the files without folder and ending."""
+    if names is not None:
+        given = [name.strip() for name in names.split(",")]
+        if len(given) != len(counts):
+            raise ValueError(f"--names has {len(given)} names for {len(counts)} files")
+        return given
+    stems = [path.stem for path in counts]
+    return stems if len(set(stems)) == len(stems) else [str(path) for path in counts]

@@ -1,0 +1,360 @@
+"""Trends: the shares of several periods or groups side by side, and tests whether they differ.
+
+The overall test is the chi-square test of homogeneity of the unbiased shares. Period by period, the
+mean of all earlier periods, weighted by their covariance, is compared with the next one. These
+steps are independent of each other, so that their squared distances and degrees of freedom add up
+(recursive residuals: Brown, Durbin and Evans 1975). For two periods it is the test of `Difference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+import numpy as np
+
+from murmurs.boundary.checks import real, shown
+from murmurs.inference.difference import Comparable, has_covariance, squared_distance
+from murmurs.inference.fit import Target
+from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.special import chi_square_tail, chi_square_tails
+from murmurs.present import frames
+from murmurs.present.lines import plot_periods
+from murmurs.present.palette import SERIES
+from murmurs.present.text import p_text, periods_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Asked = Literal["different", "same"]
+"""Whether each period asked different people, or the same people again."""
+
+
+class Period(Comparable, Protocol):
+    """What a trend needs from an estimate: what a comparison needs, and what is shown."""
+
+    @property
+    def shares(self) -> Floats:
+        """The estimated shares."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What was asked."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answers have an order."""
+        ...
+
+    def interval(self, level: float, target: Target) -> Floats:
+        """Return limits of the shares, one row per answer."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trend:
+    """Estimates of several periods or groups, and tests whether the shares differ between them.
+
+    Made by `trend`, which see. ``shares`` and ``interval`` show the estimates as they are; the
+    tests use the unbiased shares.
+    """
+
+    estimates: tuple[Period, ...]
+    names: tuple[str, ...]
+    people: Asked = "different"
+    target: Target = "population"
+
+    def __post_init__(self) -> None:
+        if self.people not in get_args(Asked):
+            raise ValueError(f"people must be 'different' or 'same', not {shown(self.people)}")
+        if self.target not in get_args(Target):
+            raise ValueError(
+                f"target must be 'respondents' or 'population', not {shown(self.target)}"
+            )
+        if len(self.estimates) < 2:
+            raise ValueError(
+                f"a trend needs at least two estimates, not {len(self.estimates)}: to show one, "
+                "print or plot it"
+            )
+        if len(self.names) != len(self.estimates):
+            raise ValueError(f"{len(self.names)} names do not fit {len(self.estimates)} estimates")
+        for number, name in enumerate(self.names):
+            if name in self.names[:number]:
+                raise ValueError(f"two estimates have the name {shown(name)}: names must differ")
+        self._check_estimates()
+
+    def _check_estimates(self) -> None:
+        first, labels = self.estimates[0], self.labels
+        k, asked = len(first.fit.unbiased), first.fit.counts.people
+        for name, estimate in zip(self.names, self.estimates, strict=True):
+            if len(estimate.fit.unbiased) != k:
+                raise ValueError(
+                    f"{shown(name)} has {len(estimate.fit.unbiased)} answers and "
+                    f"{shown(self.names[0])} has {k}: a trend is about one list of answers"
+                )
+            if estimate.labels and estimate.labels != labels:
+                raise ValueError(
+                    f"the labels of {shown(name)} differ from those of others: a trend is about "
+                    "one list of answers, in one order"
+                )
+            if estimate.fit.n == 0:
+                raise ValueError(f"{shown(name)} has no reports: leave it out")
+            if self.people == "same" and estimate.fit.counts.people != asked:
+                raise ValueError(
+                    f"{asked} people in {shown(self.names[0])} and {estimate.fit.counts.people} in "
+                    f"{shown(name)} are not the same people: count only those who reported every "
+                    'time, or use people="different"'
+                )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the answers, or their numbers."""
+        for estimate in self.estimates:
+            if estimate.labels:
+                return estimate.labels
+        return tuple(str(j) for j in range(len(self.estimates[0].fit.unbiased)))
+
+    @property
+    def title(self) -> str:
+        """What was asked, if the estimates say so."""
+        return next((estimate.title for estimate in self.estimates if estimate.title), "")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answers have an order, which tables and plots then keep."""
+        return all(estimate.ordered for estimate in self.estimates)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The estimated shares: one row per answer, one column per period."""
+        return np.stack([estimate.shares for estimate in self.estimates], axis=1)
+
+    def interval(self, level: float = 0.95) -> Floats:
+        """Return the limits of the shares: answer, period, low and high."""
+        level = real(level, "level", 0.5, 1 - 1e-9)
+        return np.stack([e.interval(level, self.target) for e in self.estimates], axis=1)
+
+    @cached_property
+    def order(self) -> Integers:
+        """The answers as they are shown: ordered ones in order, others by their mean share."""
+        if self.ordered:
+            return np.arange(len(self.shares))
+        return np.argsort(-self.shares.mean(axis=1), kind="stable")
+
+    @cached_property
+    def p_values(self) -> Floats:
+        """The p-values of the hypotheses that the share of each answer is always the same."""
+        shares = np.stack([estimate.fit.unbiased for estimate in self.estimates])
+        errors = np.stack([estimate.standard_errors(self.target) for estimate in self.estimates])
+        weights = 1 / np.maximum(errors**2, 1e-30)
+        mean = (weights * shares).sum(axis=0) / weights.sum(axis=0)
+        statistics = (weights * (shares - mean) ** 2).sum(axis=0)
+        return chi_square_tails(statistics, len(self.estimates) - 1)
+
+    @cached_property
+    def p_value(self) -> float:
+        """The p-value of the hypothesis that no share differs between any of the periods.
+
+        It uses the full covariance of the shares in each period, if there are at most some
+        thousands of answers and cells. Otherwise it is the smallest p-value times the number of
+        answers (Bonferroni).
+        """
+        if not has_covariance(*self.estimates):
+            return float(min(1.0, len(self.p_values) * self.p_values.min()))
+        statistic, freedom = 0.0, 0
+        mean = noise = np.zeros(0)
+        for number, estimate in enumerate(self.estimates):
+            found = estimate.fit.unbiased
+            covariance = estimate.fit.covariance(estimate.plausible, self.target)
+            if number == 0:
+                mean, noise = found, covariance
+                continue
+            step, more, inverse = squared_distance(found - mean, noise + covariance)
+            statistic, freedom = statistic + step, freedom + more
+            gain = noise @ inverse
+            mean = mean + gain @ (found - mean)
+            noise = noise - gain @ noise
+            noise = (noise + noise.T) / 2
+        return chi_square_tail(statistic, freedom)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before using the tests."""
+        if self.people == "different":
+            return ()
+        said = []
+        if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
+            said.append(
+                "the same people share permanent noise between periods, and the tests treat it as "
+                "fresh: p-values are too large rather than too small"
+            )
+        if self.target == "population":
+            said.append(
+                "the same people are treated as a new sample in every period: p-values are too "
+                "large if people mostly repeat their answers"
+            )
+        return tuple(said)
+
+    @property
+    def conclusion(self) -> str:
+        """What the overall test says, in one sentence."""
+        return (
+            f"Overall test that the shares of the {self.target} are the same in all "
+            f"{len(self.names)}: p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
+        )
+
+    def columns(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the columns of the long table: answer, period, share, low, high."""
+        both = self.interval(level)[self.order]
+        return {
+            "answer": [self.labels[j] for j in self.order for _ in self.names],
+            "period": list(self.names) * len(self.order),
+            "share": self.shares[self.order].ravel(),
+            "low": both[..., 0].ravel(),
+            "high": both[..., 1].ravel(),
+        }
+
+    def to_document(self, level: float = 0.95) -> dict[str, Any]:
+        """Return the trend as plain values for JSON: a row of each table per answer."""
+        both = self.interval(level)[self.order]
+        return {
+            "title": self.title,
+            "people": self.people,
+            "target": self.target,
+            "level": level,
+            "notes": list(self.notes),
+            "p_value": self.p_value,
+            "periods": list(self.names),
+            "n": [estimate.fit.n for estimate in self.estimates],
+            "labels": [self.labels[j] for j in self.order],
+            "p_values": self.p_values[self.order].tolist(),
+            "shares": self.shares[self.order].tolist(),
+            "low": both[..., 0].tolist(),
+            "high": both[..., 1].tolist(),
+        }
+
+    def to_csv(self, level: float = 0.95) -> str:
+        """Return the long table as CSV, with a header."""
+        return frames.to_csv(self.columns(level))
+
+    def to_arrow(self, level: float = 0.95) -> Any:
+        """Return the long table as a pyarrow.Table."""
+        return frames.to_arrow(self.columns(level))
+
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """Return the long table as a pandas.DataFrame."""
+        return frames.to_pandas(self.columns(level))
+
+    def to_polars(self, level: float = 0.95) -> Any:
+        """Return the long table as a polars.DataFrame."""
+        return frames.to_polars(self.columns(level))
+
+    def table(self, *, limit: int = 40) -> str:
+        """Return the table for the terminal: one row per answer, one column per period."""
+        errors = [estimate.standard_errors(self.target) for estimate in self.estimates]
+        shown_first = self.order[:limit]
+        text = periods_table(
+            [self.labels[j] for j in shown_first],
+            self.names,
+            self.shares[shown_first],
+            self.p_values[shown_first],
+            np.concatenate(errors),
+        )
+        more = len(self.order) - len(shown_first)
+        return text + (f"\n… and {more} more" if more else "")
+
+    def plot(
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        *,
+        title: str | None = None,
+        joined: bool = True,
+    ) -> Axes:
+        """Draw the shares over the periods, with their intervals; return matplotlib's axes.
+
+        The eight answers with the largest mean share have a colour and a mark each, others are
+        grey. ``joined`` shares are lines with bands, as for periods of time; with ``joined=False``
+        they are marks with intervals, as for groups that have no order.
+        """
+        largest = (-self.shares.mean(axis=1)).argsort(kind="stable")[: len(SERIES)]
+        in_colour = [j for j in self.order if j in set(largest.tolist())]
+        rest = [j for j in self.order if j not in set(largest.tolist())]
+        rows = np.array(in_colour + rest)
+        both = self.interval(level)[rows]
+        told = f"{self.title}\n{self.conclusion}" if self.title else self.conclusion
+        return plot_periods(
+            [self.labels[j] for j in rows],
+            self.names,
+            (self.shares[rows], both[..., 0], both[..., 1]),
+            f"{100 * level:g} % intervals",
+            told if title is None else title,
+            axes,
+            joined=joined,
+        )
+
+    def __str__(self) -> str:
+        notes = "".join(f"\nNote: {note}." for note in self.notes)
+        return f"{self.table()}\n\n{self.conclusion}{notes}"
+
+    def __repr__(self) -> str:
+        return (
+            f"Trend({len(self.names)} estimates of {len(self.labels)} answers, "
+            f"people={self.people!r}, target={self.target!r})"
+        )
+
+
+def trend(
+    estimates: Mapping[str, Period] | Iterable[Period],
+    names: Sequence[str] | None = None,
+    *,
+    people: Asked = "different",
+    target: Target | None = None,
+) -> Trend:
+    """Put estimates of several periods or groups side by side, and test whether shares differ.
+
+    ``estimates`` are a list with ``names`` beside it (1, 2, ... by default), or a mapping from name
+    to estimate. They may have different mechanisms, epsilons and estimators, but one list of
+    answers.
+
+    Say whose answers they are. ``people="different"``: nobody is in two of them, and the tests are
+    about the population that the respondents were sampled from. ``people="same"``: the same people
+    answered every time with fresh noise; they are sampled once, so only the privacy noise is
+    between them and a change, and the tests are about these respondents. ``target`` overrides whose
+    shares are meant.
+
+    >>> import murmurs as mm
+    >>> drink = mm.Question("drink", ["tea", "mate", "water"], epsilon=2.0)
+    >>> rng = np.random.default_rng(1)
+    >>> weeks = [[5000, 3000, 2000], [4800, 3100, 2100], [4200, 3700, 2100]]
+    >>> found = trend([drink.estimate(drink.simulate(week, rng)) for week in weeks])
+    >>> print(found)
+    answer       1       2       3  p-value
+    ──────  ──────  ──────  ──────  ───────
+    tea     49.9 %  48.2 %  41.4 %   < 1e-6
+    mate    30.8 %  30.3 %  38.4 %   < 1e-6
+    water   19.2 %  21.5 %  20.3 %    0.037
+    <BLANKLINE>
+    Overall test that the shares of the population are the same in all 3: p < 1e-6.
+    """
+    if isinstance(estimates, Mapping):
+        if names is not None:
+            raise ValueError("the estimates have names already: leave names out, or pass a list")
+        several, called = list(estimates.values()), list(estimates)
+    else:
+        several = list(estimates)
+        called = [str(j + 1) for j in range(len(several))] if names is None else list(names)
+    for number, one in enumerate(several):
+        if not hasattr(one, "fit"):
+            raise TypeError(
+                f"a trend takes estimates, but number {number} is of type {type(one).__name__}: "
+                "use murmurs.estimate(counts) first"
+            )
+    chosen: Target = "respondents" if people == "same" else "population"
+    return Trend(
+        tuple(several), tuple(map(str, called)), people, chosen if target is None else target
+    )

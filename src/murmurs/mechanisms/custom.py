@@ -1,0 +1,83 @@
+"""A base for mechanisms of your own, with three things to say and nothing underscored."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+
+from murmurs.mechanism import Mechanism
+from murmurs.numerics.arrays import Integers
+from murmurs.randomness.bulk import Bulk, bulk
+from murmurs.randomness.verbs import FromBytes, Randomness
+from murmurs.wire import Report, Reports
+
+MOST_SIMULATED = 10**7
+"""People up to whom a population is simulated by encoding each of them."""
+
+
+class CustomMechanism(Mechanism[Report]):
+    """A mechanism of your own: derive a frozen dataclass with the fields k and epsilon.
+
+    Say how one answer becomes a report (`respond`), in which cells a report counts (`cells_of`),
+    and what follows from it: `shape`, `channel` and `ratio`. Everything else is there: bulk
+    encoding, counting, simulation, estimators, intervals, surveys. Bulk encoding and simulation go
+    through people one by one, at some hundred thousand a second. Where a matrix describes the
+    mechanism, `murmurs.Design` is shorter and faster.
+
+    `docs/cookbook/own.md` has an example with the tests that every mechanism should pass.
+    """
+
+    @abstractmethod
+    def respond(self, answer: int, random: Randomness) -> Report:
+        """Return a private report of an answer from 0 to k - 1.
+
+        All chance must come from ``random``: ``random.chance(numerator)`` is true with probability
+        numerator / 2**53, and ``random.below(n)`` is uniform from 0 to n - 1.
+        """
+
+    @abstractmethod
+    def cells_of(self, report: Report) -> Iterable[int]:
+        """Return the numbers of the (flattened) cells in which a report counts."""
+
+    def _encode_one(self, answer: int, random: Randomness) -> Report:
+        return self.respond(answer, random)
+
+    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
+        one = _FromBulk(random)
+        return self.shape.stack([self.respond(answer, one) for answer in answers.tolist()])
+
+    def _count(self, reports: Reports) -> Integers:
+        cells = np.zeros(int(np.prod(self.channel.cells)), np.int64)
+        for report in self.shape.unstack(reports):
+            for cell in self.cells_of(report):
+                cells[cell] += 1
+        return cells.reshape(self.channel.cells)
+
+    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
+        n, source = int(histogram.sum()), bulk(rng)
+        if n > MOST_SIMULATED:
+            raise ValueError(
+                f"simulating {self} encodes each of {n:,} people, more than {MOST_SIMULATED:,}: "
+                "simulate fewer, or describe the mechanism as a Design"
+            )
+        answers = np.repeat(np.arange(self.k), histogram)
+        cells = np.zeros(self.channel.cells, np.int64)
+        for start in range(0, n, 2**16):
+            cells += self._count(self._encode_many(answers[start : start + 2**16], source))
+        return cells
+
+
+class _FromBulk(FromBytes):
+    """The bytes of a bulk source, for one person after another."""
+
+    def __init__(self, source: Bulk) -> None:
+        self._source, self._buffer, self._used = source, b"", 0
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes; they are read in blocks."""
+        if self._used + size > len(self._buffer):
+            self._buffer, self._used = bytes(self._source.take(max(size, 2**14))), 0
+        self._used += size
+        return self._buffer[self._used - size : self._used]

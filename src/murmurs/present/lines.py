@@ -1,0 +1,181 @@
+"""Plots of lines: shares over several periods, and errors against a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats
+from murmurs.present.palette import GREY, INK, SERIES
+from murmurs.present.plots import entitle, new_axes, wrapped
+from murmurs.present.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE = (8.0, 4.6)
+_LINE = 0.052
+"""The height of a line of text, as a part of the height of the axes."""
+_ACROSS, _MOST_NAMES = 80, 26
+"""Characters that fit below the axes, and the most periods that are named there."""
+
+
+def plot_periods(
+    answers: Sequence[str],
+    periods: Sequence[str],
+    values: tuple[Floats, Floats, Floats],
+    heading: str,
+    title: str,
+    axes: Axes | None = None,
+    *,
+    joined: bool = True,
+) -> Axes:
+    """Draw the shares of each answer over the periods; return the axes.
+
+    ``values`` are shares and their limits, one row per answer, those to be coloured first. With
+    ``joined`` they are lines with bands, otherwise marks side by side with intervals.
+    """
+    axes = new_axes(*_SIZE) if axes is None else axes
+    share, low, high = (100 * rows for rows in values)
+    places = np.arange(len(periods), dtype=np.float64)
+    coloured = min(len(answers), len(SERIES))
+    for row in range(coloured, len(answers)):
+        faint: dict[str, Any] = {"linewidth": 0.8} if joined else {"marker": ".", "linestyle": ""}
+        axes.plot(places, share[row], color=GREY, alpha=0.6, zorder=1, **faint)
+    for row, (colour, mark) in enumerate(SERIES[:coloured]):
+        style: dict[str, Any] = {"color": colour, "marker": mark, "markersize": 6, "zorder": 3}
+        if joined:
+            axes.fill_between(places, low[row], high[row], color=colour, alpha=0.15, linewidth=0)
+            axes.plot(places, share[row], linewidth=1.8, **style)
+        else:
+            beside = places + 0.6 * ((row + 0.5) / coloured - 0.5)
+            axes.vlines(beside, low[row], high[row], color=colour, linewidth=1.6)
+            axes.plot(beside, share[row], linestyle="none", **style)
+    _name_places(axes, periods)
+    edge = 0.04 * (len(periods) - 1) if joined else 0.5
+    axes.set_xlim(-edge, len(periods) - 1 + edge)
+    lowest, highest = min(0.0, float(share.min())), float(max(high[:coloured].max(), share.max()))
+    axes.set_ylim(lowest, 1.05 * max(highest, 1e-9))
+    axes.set_ylabel(f"share of answers, %, with {heading}")
+    _label_ends(axes, answers[:coloured], share[:coloured, -1], len(answers) - coloured)
+    axes.spines[["top", "right"]].set_visible(False)
+    entitle(axes, title)
+    return axes
+
+
+def _name_places(axes: Axes, periods: Sequence[str]) -> None:
+    """Name the periods on the axis: side by side or, if that is too long, slanted."""
+    every = -(-len(periods) // _MOST_NAMES)
+    names = [wrapped(name, max(10, _ACROSS // len(periods))) for name in periods[::every]]
+    slanted = len(names) * (2 + max(len(line) for n in names for line in n.split("\n"))) > _ACROSS
+    axes.set_xticks(range(0, len(periods), every), names, parse_math=False)
+    if slanted:
+        for tick in axes.get_xticklabels():
+            tick.set(rotation=40, ha="right", rotation_mode="anchor")
+
+
+def _label_ends(axes: Axes, answers: Sequence[str], ends: Floats, in_grey: int) -> None:
+    """Write each answer to the right of its line, moved apart where lines end close together."""
+    bottom, top = axes.get_ylim()
+    texts = [wrapped(answer, 26, most=2) for answer in answers]
+    heights = np.array([_LINE * (text.count("\n") + 1) for text in texts])
+    places = spread((ends - bottom) / (top - bottom), heights)
+    for text, end, place, (colour, mark) in zip(texts, ends, places, SERIES, strict=False):
+        at = (float(end) - bottom) / (top - bottom)
+        axes.plot(
+            [1.0, 1.025, 1.045],
+            [at, place, place],
+            transform=axes.transAxes,
+            color=colour,
+            marker=mark,
+            markevery=[2],
+            markersize=5,
+            linewidth=0.8,
+            clip_on=False,
+        )
+        axes.annotate(
+            text, (1.065, float(place)), xycoords="axes fraction", va="center", parse_math=False
+        )
+    if in_grey:
+        note = f"grey: {in_grey} more"
+        axes.annotate(note, (1.065, 1.03), xycoords="axes fraction", color="#666666")
+
+
+def spread(wanted: Floats, heights: Floats) -> Floats:
+    """Return places near the wanted ones, such that texts of these heights do not overlap.
+
+    >>> spread(np.array([0.5, 0.5, 0.9]), np.array([0.1, 0.1, 0.1])).round(2).tolist()
+    [0.55, 0.45, 0.9]
+    """
+    order = np.argsort(-wanted, kind="stable")
+    groups: list[list[Any]] = []  # rows from top to bottom, and the middle of the group
+    for row in order:
+        groups.append([[row], float(wanted[row])])
+        while len(groups) > 1 and _overlap(groups[-2], groups[-1], heights):
+            rows, _ = groups.pop()
+            groups[-1][0] += rows
+            groups[-1][1] = float(np.mean(wanted[groups[-1][0]]))
+    places = np.empty(len(wanted))
+    for rows, middle in groups:
+        half = heights[rows].sum() / 2
+        middle = min(max(middle, half - 0.02), max(1.02 - half, half - 0.02))
+        edges = middle + half - np.cumsum(heights[rows])
+        places[rows] = edges + heights[rows] / 2
+    return places
+
+
+def _overlap(above: list[Any], below: list[Any], heights: Floats) -> bool:
+    distance = above[1] - below[1]
+    return bool(distance < (heights[above[0]].sum() + heights[below[0]].sum()) / 2)
+
+
+def plot_errors(
+    series: Mapping[str, Floats],
+    groups: Mapping[str, str],
+    names: tuple[str, str],
+    title: str,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw y with two standard errors against x on logarithmic axes, one line for each name.
+
+    ``series`` has rows for x, y and the standard errors of y; ``names`` are those of the two axes.
+    Lines of one of the ``groups`` have one colour and mark, and differ in their dashes.
+    """
+    axes = new_axes(*_SIZE) if axes is None else axes
+    several = list(dict.fromkeys(groups.values()))
+    drawn = dict.fromkeys(several, 0)
+    for name, (x, y, error) in series.items():
+        group = groups[name]
+        number = several.index(group)
+        colour, mark = SERIES[number % len(SERIES)]
+        style = ("-", "--", ":", "-.")[(number // len(SERIES) + drawn[group]) % 4]
+        drawn[group] += 1
+        axes.errorbar(
+            x,
+            y,
+            2 * error,
+            color=colour,
+            marker=mark,
+            linestyle=style,
+            markersize=6,
+            linewidth=1.6,
+            label=printable(name),
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
+    if len(ticks) <= 12:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    for spine in axes.spines.values():
+        spine.set_color(INK)
+    if len(series) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, borderaxespad=0)
+    entitle(axes, title)
+    return axes
