@@ -127,6 +127,13 @@ def table(times: dict[str, float], n: int, bar: float, with_bar: set[str]) -> li
     return lines
 
 
+def below(times: dict[str, float], bar: float) -> str:
+    """Return which forms miss the bar, as a sentence."""
+    first = next(iter(times.values()))
+    missed = [name for name, seconds in times.items() if first / seconds < bar and name[0] != "("]
+    return f"Below the bar of {bar:g}: {'; '.join(missed)}." if missed else "None is below the bar."
+
+
 def markdown(found: dict[str, Any]) -> str:
     """Return the page."""
     n = found["n"]
@@ -148,9 +155,13 @@ def markdown(found: dict[str, Any]) -> str:
             "",
             *table(found["counting"], n, COUNTING_BAR, set(list(found["counting"])[1:-2])),
             "",
+            below(found["counting"], COUNTING_BAR),
+            "",
             "## Encoding",
             "",
             *table(found["encoding"], n, ENCODING_BAR, set(list(found["encoding"])[1:])),
+            "",
+            below(found["encoding"], ENCODING_BAR),
             "",
         ]
     )
