@@ -244,7 +244,7 @@ def test_no_other_value_is_a_report_in_json(mechanism: AnyMechanism[Any], value:
         (Subset(k=5, epsilon=1.0, w=2), [2, 1], "is 2 rising numbers"),
         (Subset(k=5, epsilon=1.0, w=2), None, "is a list of 2 rising numbers, not null"),
         (LocalHashing(k=4, epsilon=1.0, g=3), [1, 3], "value must be from 0 to 2"),
-        (LocalHashing(k=4, epsilon=1.0, g=3), [1], "is a list of seed and value, not list"),
+        (LocalHashing(k=4, epsilon=1.0, g=3), [1], "is a list of seed and value, not this list"),
     ],
 )
 def test_a_bad_json_value_is_refused_with_the_rule(mechanism: Any, value: Any, rule: str) -> None:
@@ -262,14 +262,22 @@ NO_BASE64 = "is refused: this text is not base64 with padding (RFC 4648, section
 BAD: dict[str, tuple[AnyMechanism[Any], Any, str]] = {
     "list of numbers": (RR, [0] * 5 + [300], "report 5 is not a Category(count=300): 300 is out"),
     "large number": (RR, [0] * 5 + [2**70], "report 5 is refused: report must be from 0 to 299"),
-    "truth value": (RR, [0] * 5 + [True], "report 5 is refused: report must be a whole number"),
-    "fraction": (RR, [0] * 5 + [1.0], "report 5 is refused: report must be a whole number"),
+    "truth value": (
+        RR,
+        [0] * 5 + [True],
+        "report 5 is refused: a report of Category(count=300) is not of type bool",
+    ),
+    "fraction": (
+        RR,
+        [0] * 5 + [1.0],
+        "report 5 is refused: a report of Category(count=300) is not of type float",
+    ),
     "none": (RR, [0] * 5 + [None], "report 5 is missing: leave it out"),
     "label": (RR, [0] * 5 + ["coffee"], f"report 5 {NO_BASE64}; labels that were randomised"),
     "label of four letters": (RR, [0, "mate"], "report 1 is refused: 3 bytes are not one report"),
     "short bytes": (RR, [*GOOD, b"\0"], "report 5 is refused: 1 bytes are not one report of 2"),
     "list for a number": (RR, [0] * 5 + [[1]], "report 5 is refused: in JSON a report of"),
-    "mapping": (RR, [0] * 5 + [{"report": 1}], "report 5 is refused: report must be a whole num"),
+    "mapping": (RR, [0] * 5 + [{"report": 1}], "Category(count=300) is not of type dict"),
     "later array": (RR, [np.zeros(5, int), np.array([0, 300])], "report 6 is not a Category"),
     "after a column": (RR, [pa.array(GOOD), 0, 300], "report 6 is not a Category(count=300)"),
     "generator": (RR, iter([0] * 70_000 + [-1]), "report 70000 is not a Category(count=300): -1"),
@@ -322,16 +330,15 @@ def test_a_bad_form_is_refused_with_its_position(name: str) -> None:
     assert said in str(error.value)
 
 
-def test_labels_in_place_of_reports_are_not_quoted() -> None:
+@pytest.mark.parametrize("mechanism", [*SMALL, *WIDER], ids=repr)
+def test_labels_in_place_of_reports_are_not_quoted(mechanism: AnyMechanism[Any]) -> None:
     for labels in (
-        ["cocoa"],
-        "cocoa!",
-        pd.Series(["cocoa"]),
-        pa.array(["cocoa"]),
-        np.array(["cocoa"]),
+        *("cocoa!", ["cocoa"], [["cocoa"]], [["cocoa", "cocoa"]], [[0, "cocoa"]]),
+        *([{"drink": "cocoa"}], pd.Series(["cocoa"]), pa.array(["cocoa"]), np.array(["cocoa"])),
+        *(pa.array([["cocoa", "cocoa"]]), pa.array([{"drink": "cocoa"}]), pl.Series(["cocoa"])),
     ):
         with pytest.raises((TypeError, ValueError)) as error:
-            RR.count(labels)
+            mechanism.count(labels)
         assert "cocoa" not in str(error.value)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from murmurs.boundary import base64s
 from murmurs.boundary.answers import is_missing
+from murmurs.boundary.checks import index
 from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
 
 COUNT_REPORTED = "question.count_reported(labels)"
@@ -148,7 +149,11 @@ def _row(item: Any, shape: Shape[Any]) -> bytes:
             length = memoryview(item).nbytes
             raise ValueError(f"{length} bytes are not one report of {shape.size} bytes: {shape}")
         return bytes(item)
-    return shape.pack(shape.from_json(item) if isinstance(item, list) else item)
+    if isinstance(item, list):
+        return shape.pack(shape.from_json(item))
+    if not isinstance(item, tuple) and index(item) is None:  # may be an answer: not quoted
+        raise TypeError(f"a report of {shape} is not of type {type(item).__name__}")
+    return shape.pack(item)
 
 
 def _of_column(column: Any, shape: Shape[Any]) -> Iterator[Reports]:

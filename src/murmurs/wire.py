@@ -140,6 +140,8 @@ class Shape(ABC, Generic[Report]):
     def _not_json(self, rule: str, value: object) -> TypeError:
         """Return the error for a value that is no report; it may be an answer, so only its type."""
         kind = {"str": "text", "NoneType": "null"}.get(type(value).__name__, type(value).__name__)
+        if isinstance(value, list):
+            kind = "this list"
         return TypeError(f"in JSON a report of {self} is {rule}, not {kind}")
 
 
@@ -319,7 +321,7 @@ class Members(Shape[tuple[int, ...]]):
 
     def from_json(self, value: Any) -> tuple[int, ...]:
         """Return the set that a rising list of its members represents."""
-        if not isinstance(value, list):
+        if not isinstance(value, list) or not _all_numbers(value):
             raise self._not_json(f"a list of {self.w} rising numbers", value)
         return self._unpack(self.pack(tuple(value)))
 
@@ -384,7 +386,7 @@ class Hashed(Shape[Hash]):
 
     def from_json(self, value: Any) -> Hash:
         """Return the report that a list of seed and value represents."""
-        if not isinstance(value, list) or len(value) != 2:
+        if not isinstance(value, list) or len(value) != 2 or not _all_numbers(value):
             raise self._not_json("a list of seed and value", value)
         return self._unpack(self.pack(Hash(*value)))
 
@@ -436,7 +438,7 @@ class BitsByCohort(Shape[CohortBits]):
 
     def from_json(self, value: Any) -> CohortBits:
         """Return the report that a list of cohort and base64 text represents."""
-        if not isinstance(value, list) or len(value) != 2:
+        if not isinstance(value, list) or len(value) != 2 or not _all_numbers(value[:1]):
             raise self._not_json("a list of cohort and base64 text", value)
         cohort, bits = value
         return self._unpack(self.pack(CohortBits(cohort, Bits(self.count).from_json(bits))))
@@ -450,6 +452,10 @@ class BitsByCohort(Shape[CohortBits]):
         if bad:
             self.refuse(bad[0], f"cohort {bad[1]} is outside 0..{self.cohorts - 1}")
         check_padding(self, reports["bits"], self.count)
+
+
+def _all_numbers(values: list[Any]) -> bool:
+    return all(isinstance(x, int) and not isinstance(x, bool) for x in values)
 
 
 def _fields(report: object, what: str) -> tuple[object, object]:

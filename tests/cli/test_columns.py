@@ -389,3 +389,11 @@ def test_reports_of_encode_in_parts_are_one_file(desk: Path) -> None:
     _, parts = read_reports("x", survey())
     assert sum(len(part) for part in parts) == 70_000
     assert isinstance(survey().question("drink").mechanism, KRR)
+
+
+def test_the_field_of_an_object_must_be_named(desk: Path) -> None:
+    said = refused("count coffee.toml people.jsonl --question drink -o x", desk)
+    assert said == "people.jsonl, line 1: this is an object: say which field with --column"
+    said = refused("encode coffee.toml people.jsonl --question drink -o x", desk)
+    assert said.startswith("people.jsonl, line 1: this is not an answer to 'drink'; answers are")
+    assert "region" not in said

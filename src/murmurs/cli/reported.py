@@ -93,7 +93,9 @@ def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
     labels = frozenset(question.labels)
     numbers = isinstance(question.mechanism.shape, Category)
     for position, value in enumerate(chunk.listed()):
-        if not isinstance(value, str):
+        if isinstance(value, dict):
+            chunk.refuse(path, position, "this is an object: say which field with --column")
+        elif not isinstance(value, str):
             yield value
         elif numbers and is_digits(value) and len(value) < 20:
             yield int(value)
