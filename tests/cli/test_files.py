@@ -52,6 +52,8 @@ WRITERS = {
     "rappor decode": ("rappor decode --params params.csv --counts counts.csv --map map.csv -o OUT"),
 }
 """Every command that writes a file, with one file of every kind that it reads."""
+PICTURED = ("estimate", "compare", "trend")
+"""Those whose output is a picture."""
 every_writer = pytest.mark.parametrize("name", WRITERS)
 
 
@@ -103,7 +105,7 @@ def inputs_of(line: str) -> list[str]:
 
 
 def output_of(name: str, stem: str = "out") -> str:
-    return f"{stem}.svg" if name == "estimate" else stem
+    return f"{stem}.svg" if name in PICTURED else stem
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -137,7 +139,7 @@ def test_no_command_writes_over_a_file_that_it_reads(name: str, desk: Path) -> N
         (desk / output_of(name, f"soft-{given}")).symlink_to(given)
         names = [copy, output_of(name, f"soft-{given}"), output_of(name, f"chain-{given}")]
         (desk / names[2]).symlink_to(names[1])
-        if name != "estimate":  # whose output ends as a picture
+        if name not in PICTURED:  # whose output ends as a picture
             names += [given, f"../{desk.name}/{given}"]
         for output in names:
             said = refused(WRITERS[name].replace("OUT", output), desk)
@@ -253,7 +255,7 @@ def test_a_signal_during_a_command_leaves_the_old_file_and_no_other(desk: Path) 
 
 @every_writer
 def test_a_file_may_go_to_standard_output_and_what_is_said_beside_it(name: str, desk: Path) -> None:
-    if name == "estimate":
+    if name in PICTURED:
         assert "--plot -: the name must end with .png, .svg, .pdf" in refused(
             WRITERS[name].replace("OUT", "-"), desk
         )

@@ -82,7 +82,9 @@ def command(
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         estimate = question.estimate(counted, _method(method), candidates=wanted, complete=complete)
     detected, why_not = _detected(estimate)
-    marks = detected.present if detected is not None and question.is_open else None
+    marks = None
+    if detected is not None and question.is_open:
+        marks = detected.present & (np.arange(len(detected.present)) != estimate.other)
     table = estimate.table(level=level, target=target, marks=marks)
     if plot is not None:
         save_plot(lambda axes: estimate.plot(axes, level, target), plot)

@@ -153,6 +153,7 @@ class Difference:
         """Return the comparison as plain values for JSON."""
         columns = self.columns(level)
         lists = {name: list(map(_plain, column)) for name, column in columns.items()}
+        lists["p_values"] = lists.pop("p_value")
         return {"target": self.target, "level": level, "p_value": self.p_value, **lists}
 
     def to_csv(self, level: float = 0.95) -> str:

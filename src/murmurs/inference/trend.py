@@ -202,9 +202,10 @@ class Trend:
     @property
     def conclusion(self) -> str:
         """What the overall test says, in one sentence."""
+        which = "both" if len(self.names) == 2 else f"all {len(self.names)}"
         return (
-            f"Overall test that the shares of the {self.target} are the same in all "
-            f"{len(self.names)}: p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
+            f"Overall test that the shares of the {self.target} are the same in {which}: "
+            f"p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
         )
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:

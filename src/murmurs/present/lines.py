@@ -109,26 +109,29 @@ def spread(wanted: Floats, heights: Floats) -> Floats:
     >>> spread(np.array([0.5, 0.5, 0.9]), np.array([0.1, 0.1, 0.1])).round(2).tolist()
     [0.55, 0.45, 0.9]
     """
-    order = np.argsort(-wanted, kind="stable")
-    groups: list[list[Any]] = []  # rows from top to bottom, and the middle of the group
-    for row in order:
-        groups.append([[row], float(wanted[row])])
+    groups: list[tuple[list[int], float]] = []  # rows from top to bottom, and their middle
+    for row in np.argsort(-wanted, kind="stable").tolist():
+        groups.append(([row], _middle([row], wanted, heights)))
         while len(groups) > 1 and _overlap(groups[-2], groups[-1], heights):
-            rows, _ = groups.pop()
-            groups[-1][0] += rows
-            groups[-1][1] = float(np.mean(wanted[groups[-1][0]]))
+            below, above = groups.pop()[0], groups.pop()[0]
+            groups.append((above + below, _middle(above + below, wanted, heights)))
     places = np.empty(len(wanted))
     for rows, middle in groups:
-        half = heights[rows].sum() / 2
-        middle = min(max(middle, half - 0.02), max(1.02 - half, half - 0.02))
-        edges = middle + half - np.cumsum(heights[rows])
-        places[rows] = edges + heights[rows] / 2
+        bottoms = middle + heights[rows].sum() / 2 - np.cumsum(heights[rows])
+        places[rows] = bottoms + heights[rows] / 2
     return places
 
 
-def _overlap(above: list[Any], below: list[Any], heights: Floats) -> bool:
-    distance = above[1] - below[1]
-    return bool(distance < (heights[above[0]].sum() + heights[below[0]].sum()) / 2)
+def _middle(rows: list[int], wanted: Floats, heights: Floats) -> float:
+    """Return the middle of texts below each other, within the axes if they are not too many."""
+    half = float(heights[rows].sum()) / 2
+    return max(half - 0.02, min(float(wanted[rows].mean()), 1.02 - half))
+
+
+def _overlap(
+    above: tuple[list[int], float], below: tuple[list[int], float], heights: Floats
+) -> bool:
+    return above[1] - below[1] < float(heights[above[0] + below[0]].sum()) / 2
 
 
 def plot_errors(

@@ -1,0 +1,220 @@
+"""Studies: their means are those of the theory, every option acts, bad input is refused.
+
+The means are allowed six of their standard errors: a false alarm has a probability of 1e-8 each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import murmurs as mm
+from murmurs import estimators
+from murmurs.planning.laws import LAWS, people_of, shares_of
+
+KINDS = ["KRR", "OUE", "Subset", "Hadamard", "ProjectiveGeometry"]
+
+
+def one(**changes: Any) -> mm.ErrorStudy:
+    """A small study, with changes."""
+    given: dict[str, Any] = {
+        "mechanisms": "KRR",
+        "answers": 8,
+        "people": 1000,
+        "epsilons": 1.0,
+        "estimators": "unbiased",
+        "repetitions": 5,
+        "random": 1,
+    }
+    given |= changes
+    return mm.study(given.pop("mechanisms"), **given)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_errors_of_unbiased_shares_are_those_of_the_channel(law: str) -> None:
+    """Rejected: the expectation at half of the people."""
+    found = mm.study(
+        KINDS,
+        answers=12,
+        people=5000,
+        epsilons=[1.0, 3.0],
+        laws=law,
+        estimators="unbiased",
+        repetitions=300,
+        random=2,
+    )
+    shares = LAWS[law](12)
+    wrong = 0
+    for row in found.rows:
+        channel = getattr(mm, row.mechanism)(k=12, epsilon=row.epsilon).channel
+        assert abs(row.l2 - channel.expected_l2(5000, shares)) < 6 * row.l2_se
+        wrong += abs(row.l2 - channel.expected_l2(2500, shares)) > 6 * row.l2_se
+        assert row.l1 == pytest.approx(channel.expected_l1(5000, shares), rel=0.15)
+    assert wrong == len(found) == 10
+
+
+def test_the_means_are_those_of_a_study_by_hand() -> None:
+    kept: list[Any] = []
+
+    def keeping(counts: Any) -> Any:
+        kept.append(counts)
+        return estimators.simplex(counts)
+
+    row = one(estimators=keeping, laws=[0.5, 0.5, 0, 0, 0, 0, 0, 0], repetitions=7).rows[0]
+    truth = np.array([0.5, 0.5, 0, 0, 0, 0, 0, 0])
+    errors = np.array([np.abs(estimators.simplex(c).shares - truth) for c in kept])
+    assert row.estimator == "keeping"
+    assert row.law == "given"
+    assert row.l1 == pytest.approx(errors.sum(axis=1).mean())
+    assert row.l2 == pytest.approx((errors**2).sum(axis=1).mean())
+    assert row.largest == pytest.approx(errors.max(axis=1).mean())
+    assert row.largest_se == pytest.approx(errors.max(axis=1).std(ddof=1) / math.sqrt(7))
+
+
+def test_all_combinations_are_there() -> None:
+    found = one(
+        mechanisms=["KRR", mm.OUE],
+        answers=[4, 8],
+        people=[100, 1000],
+        epsilons=[1, 2],
+        laws=["zipf", "sparse"],
+        estimators=["default", "simplex"],
+    )
+    keys = {(r.mechanism, r.answers, r.people, r.epsilon, r.law, r.estimator) for r in found.rows}
+    assert len(keys) == len(found) == 64
+    assert {row.mechanism for row in found.rows} == {"KRR", "OUE"}
+
+
+def test_a_row_depends_on_the_seed_and_on_nothing_else_in_the_study() -> None:
+    alone = one().rows[0]
+    assert one().rows[0] == alone
+    assert alone in one(mechanisms=["OUE", "KRR"], people=[50, 1000], laws=["zipf", "uniform"]).rows
+    assert one(random=2).rows[0].l1 != alone.l1
+    by_chance = one(random=None)
+    assert one(random=by_chance.seed).rows == by_chance.rows
+    drawn = one(random=np.random.default_rng(3))
+    assert one(random=np.random.default_rng(3)).rows == drawn.rows
+
+
+def test_estimators_see_the_same_counts() -> None:
+    found = one(estimators={"one": estimators.unbiased, "again": estimators.unbiased})
+    assert found.rows[0].l1 == found.rows[1].l1
+
+
+def test_functions_and_shares_get_names_from_a_mapping() -> None:
+    found = one(
+        mechanisms={"wide": lambda k, epsilon: mm.Subset(k=k, epsilon=epsilon, w=4)},
+        laws={"half": lambda k: np.where(np.arange(k) < 2, 0.5, 0.0), "first": "point"},
+    )
+    assert [(row.mechanism, row.law) for row in found.rows] == [("wide", "half"), ("wide", "first")]
+
+
+def test_more_repetitions_give_smaller_standard_errors() -> None:
+    few, many = one(repetitions=20).rows[0], one(repetitions=500).rows[0]
+    assert many.l1_se < few.l1_se / 2
+
+
+def test_the_cost_does_not_grow_with_the_people() -> None:
+    """A study of a quintillion people ends; one that made reports would not."""
+    assert one(people=10**18).rows[0].l1 < 1e-6
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws_are_shares(name: str) -> None:
+    for k in (2, 3, 10, 1000):
+        shares = shares_of(name, k, name)
+        assert shares.sum() == pytest.approx(1)
+        assert shares.min() >= 0
+        for n in (1, 7, 10**6, 2**62):
+            people = people_of(shares, n)
+            assert int(people.sum()) == n
+            assert people.min() >= 0
+            assert np.abs(people / n - shares).max() <= max(1 / n, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"mechanisms": "KRS"}, ValueError, "there is no mechanism 'KRS'; choose one of KRR"),
+        ({"mechanisms": []}, ValueError, "mechanisms is empty"),
+        ({"mechanisms": {}}, ValueError, "mechanisms is empty"),
+        ({"mechanisms": [3]}, ValueError, "3, which has no name: pass a mapping"),
+        ({"mechanisms": {"x": 3}}, TypeError, "name or a function"),
+        ({"mechanisms": ["KRR", mm.KRR]}, ValueError, "'KRR' twice"),
+        ({"mechanisms": lambda k, e: mm.KRR(k, e)}, ValueError, "has no name"),
+        ({"mechanisms": "LOSUE"}, TypeError, "from k and epsilon alone"),
+        ({"mechanisms": {"x": lambda k, e: mm.KRR(k + 1, e)}}, TypeError, "not one of 8 answers"),
+        ({"estimators": "best"}, ValueError, "there is no estimator 'best'; choose one of default"),
+        ({"estimators": {"x": 3}}, TypeError, "counts -> estimate"),
+        (
+            {"mechanisms": "OUE", "estimators": "likelihood"},
+            ValueError,
+            "estimator 'likelihood' on",
+        ),
+        ({"laws": "normal"}, ValueError, "there is no law 'normal'; choose one of uniform"),
+        ({"laws": [0.5, 0.5]}, ValueError, r"has shape \(2,\), not one share for each of 8"),
+        ({"laws": np.ones(8)}, ValueError, "sum to one: divide by"),
+        (
+            {"laws": {"x": lambda k: np.full(k, math.nan)}},
+            ValueError,
+            "not negative and sum to one",
+        ),
+        ({"answers": 1}, ValueError, "answers must be from 2"),
+        ({"answers": []}, ValueError, "answers is empty"),
+        ({"people": 0}, ValueError, "people must be from 1"),
+        ({"epsilons": 0}, ValueError, "epsilons must be from"),
+        ({"repetitions": 1}, ValueError, "repetitions must be from 2"),
+        ({"random": "seed"}, TypeError, "random"),
+    ],
+)
+def test_bad_input_is_refused(
+    changes: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        one(**changes)
+
+
+def test_every_form_has_the_same_numbers() -> None:
+    found = one(mechanisms=["KRR", "OUE"], epsilons=[1, 2])
+    columns = found.columns()
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert [row["mechanism"] for row in rows] == ["KRR", "KRR", "OUE", "OUE"]
+    assert [float(row["l1"]) for row in rows] == columns["l1"].tolist()
+    assert found.to_pandas()["l2"].tolist() == columns["l2"].tolist()
+    assert found.to_polars()["largest"].to_list() == columns["largest"].tolist()
+    assert found.to_arrow().column_names == list(columns)
+    assert found.table(limit=1).endswith("… and 3 more")
+    assert "Means of 5 repetitions" in str(found)
+    assert repr(found) == "ErrorStudy(4 rows, repetitions=5, seed=1)"
+
+
+def test_the_picture_has_a_line_for_each_mechanism_and_estimator() -> None:
+    found = one(mechanisms=["KRR", "OUE"], epsilons=[2, 1], estimators=["default", "unbiased"])
+    axes = found.plot(Figure().add_subplot(), y="l2")
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "KRR, default",
+        "KRR, unbiased",
+        "OUE, default",
+        "OUE, unbiased",
+    ]
+    first = axes.containers[0].get_children()[0]
+    rows = [row for row in found.rows if (row.mechanism, row.estimator) == ("KRR", "default")]
+    assert first.get_xdata().tolist() == [1, 2]  # type: ignore[attr-defined]
+    assert first.get_ydata().tolist() == [rows[1].l2, rows[0].l2]  # type: ignore[attr-defined]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert "8 answers, 1,000 people" in axes.get_title(loc="left")
+    assert one(people=[10, 100]).plot(x="people", title="n").get_title(loc="left") == "n"
+    plt.close("all")
+    with pytest.raises(ValueError, match="x must be one of epsilon, people, answers, not 'law'"):
+        found.plot(x="law")
+    with pytest.raises(ValueError, match="y must be one of l1, l2, largest, not 'l3'"):
+        found.plot(y="l3")

@@ -1,0 +1,119 @@
+"""Pictures of shares and changes: what stands where, and that long texts fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import murmurs as mm
+from murmurs.present.lines import spread
+from murmurs.present.palette import SERIES
+from murmurs.present.plots import wrapped
+
+LABELS = ("never", "sometimes", "often", "always")
+SCALE = mm.Question("how often", LABELS, epsilon=1.0, ordered=True, text="How often?")
+
+
+def made(people: Any = (1000, 3000, 4000, 2000), seed: int = 1) -> mm.Estimate:
+    return SCALE.estimate(SCALE.simulate(list(people), np.random.default_rng(seed)))
+
+
+def fresh() -> Any:
+    return Figure(figsize=(7, 3), layout="constrained").add_subplot()
+
+
+def ticks(axes: Any) -> list[str]:
+    return [tick.get_text() for tick in axes.get_yticklabels()]
+
+
+def test_order_title_and_truth_of_a_picture_act() -> None:
+    estimate = made()
+    assert ticks(estimate.plot(fresh())) == list(LABELS)
+    by_share = [LABELS[j] for j in np.argsort(-estimate.shares)]
+    assert ticks(estimate.plot(fresh(), order="share")) == by_share
+    assert estimate.plot(fresh()).get_title(loc="left") == "How often?\n10,000 reports, shrinkage"
+    assert estimate.plot(fresh(), title="Mine").get_title(loc="left") == "Mine"
+    truth = np.array([0.1, 0.3, 0.4, 0.2])
+    axes = estimate.plot(fresh(), truth=truth)
+    (marks,) = [line for line in axes.lines if line.get_label() == "truth"]
+    np.testing.assert_allclose(np.asarray(marks.get_xdata()), 100 * truth)
+    assert axes.get_legend() is not None
+    assert estimate.plot(fresh()).get_legend() is None
+    with pytest.raises(ValueError, match="order must be 'share' or 'listed', not 'name'"):
+        estimate.plot(fresh(), order="name")  # type: ignore[arg-type]
+
+
+def test_long_labels_and_titles_are_wrapped_and_fit() -> None:
+    labels = ("I would rather come by car or by train, depending on the weather " * 2, "No")
+    question = mm.Question("way", labels, epsilon=1.0, text="Which statement is true? " * 6)
+    axes = question.estimate(question.simulate([500, 500], np.random.default_rng(1))).plot()
+    assert all(len(line) <= 35 for tick in ticks(axes) for line in tick.split("\n"))
+    axes.figure.canvas.draw()
+    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    whole = axes.figure.bbox
+    texts = [axes.title, *axes.get_yticklabels(), *axes.texts]
+    for text in texts:
+        box = text.get_window_extent(renderer)
+        assert box.x0 >= whole.x0 - 1
+        assert box.x1 <= whole.x1 + 1
+
+
+def test_changes_of_a_scale_keep_its_order_and_others_do_not() -> None:
+    change = made((2500, 1500, 4000, 2000), 2).difference(made())
+    assert change.ordered
+    assert ticks(change.plot(fresh())) == list(LABELS)
+    assert [line.split()[0] for line in change.table().splitlines()[2:]] == list(LABELS)
+    plain = mm.estimate(made().counts, labels=LABELS)
+    unordered = made((2500, 1500, 4000, 2000), 2).difference(plain)
+    surest = [LABELS[j] for j in unordered.p_values.argsort()]
+    assert ticks(unordered.plot(fresh())) == surest
+    title = change.plot(fresh()).get_title(loc="left")
+    assert title == f"How often?\n{change.conclusion}"
+    assert change.plot(fresh(), title="Mine").get_title(loc="left") == "Mine"
+
+
+def test_sure_changes_differ_in_colour_and_in_shape() -> None:
+    change = made((2500, 1500, 4000, 2000), 2).difference(made())
+    axes = change.plot(fresh())
+    marks = {line.get_marker(): line for line in axes.lines if line.get_marker() in ("D", "o")}
+    low, high = change.interval().T
+    sure = (low > 0) | (high < 0)
+    assert 0 < sure.sum() < 4
+    np.testing.assert_allclose(np.asarray(marks["D"].get_xdata()), 100 * change.shares[sure])
+    np.testing.assert_allclose(np.asarray(marks["o"].get_xdata()), 100 * change.shares[~sure])
+    assert marks["D"].get_color() != marks["o"].get_color()
+
+
+def test_series_differ_in_colour_and_in_mark() -> None:
+    assert len({colour for colour, _ in SERIES}) == len({mark for _, mark in SERIES}) == 8
+
+
+def test_labels_that_are_moved_apart_keep_their_order_and_do_not_overlap() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        wanted, heights = rng.random(8), rng.choice([0.05, 0.1], 8)
+        places = spread(wanted, heights)
+        order = np.argsort(-wanted)
+        gaps = -np.diff(places[order]) - (heights[order][1:] + heights[order][:-1]) / 2
+        assert gaps.min() > -1e-9
+
+
+def test_control_characters_are_written_out_in_wrapped_texts() -> None:
+    assert wrapped("a\x1b[2Jb", 30) == "a\\x1b[2Jb"
+
+
+def test_marks_of_a_table_are_those_asked_for() -> None:
+    estimate = made()
+    table = estimate.table(marks=np.array([True, False, False, True]))
+    marked = [line.split()[0] for line in table.splitlines()[2:] if line.split()[1] == "*"]
+    assert marked == ["never", "always"]
+    assert "*" not in estimate.table()
+
+
+def test_a_detection_is_short_in_print() -> None:
+    assert repr(made().detected()) == (
+        "Detection(4 of 4 answers present, error_rate=0.05, control='bonferroni')"
+    )
