@@ -135,6 +135,21 @@ def test_many_answers_are_tested_by_the_smallest_p_value(monkeypatch: pytest.Mon
     assert found.p_value == min(1.0, 1001 * float(found.p_values.min()))
 
 
+def test_shares_without_noise_are_the_same_or_not() -> None:
+    """Of a design that tells the truth, asked about the respondents."""
+    one_to_one: Any = [[1, 0], [0, 1]]
+    truth = mm.Design(one_to_one, labels=("a", "b"))
+    rng = np.random.default_rng(1)
+    one, same, other = (
+        mm.estimate(truth.simulate(people, rng)) for people in ([50, 50], [50, 50], [60, 40])
+    )
+    equal, different = trend([one, same], people="same"), trend([one, other], people="same")
+    assert equal.p_value == one.difference(same, "respondents").p_value == 1
+    assert different.p_value == one.difference(other, "respondents").p_value == 0
+    assert equal.p_values.tolist() == one.difference(same, "respondents").p_values.tolist()
+    assert different.p_values.tolist() == [0, 0]
+
+
 # Size and power
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
 
+_NO_NOISE = 1e-13
+"""Standard errors below this are rounding errors of shares that are known exactly."""
+
 
 class Comparable(Protocol):
     """What a comparison needs from an estimate."""
@@ -56,9 +59,13 @@ def has_covariance(*sides: Comparable) -> bool:
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
     """Return values' (inverse covariance) values, its degrees of freedom, and that inverse.
 
-    Directions without noise, such as the sum of shares that always add up to one, are left out.
+    Directions without noise, such as the sum of shares that always add up to one, are left out. If
+    there is no noise at all, any difference is infinitely far.
     """
     noise, directions = np.linalg.eigh(covariance)
+    if noise[-1] <= _NO_NOISE**2:
+        differs = bool(np.abs(values).max() > _NO_NOISE)
+        return math.inf if differs else 0.0, 1, np.zeros_like(covariance)
     kept = noise > 1e-9 * noise[-1]
     turned = directions[:, kept]
     inverse = (turned / noise[kept]) @ turned.T
@@ -119,7 +126,7 @@ class Difference:
     @cached_property
     def p_values(self) -> Floats:
         """The two-sided p-values of the hypotheses that each share has not changed."""
-        return 2 * normal_tail(np.abs(self.shares) / self.standard_errors)
+        return 2 * normal_tail(np.abs(self.shares) / np.maximum(self.standard_errors, _NO_NOISE))
 
     @cached_property
     def p_value(self) -> float:

@@ -150,7 +150,7 @@ class Trend:
         """The p-values of the hypotheses that the share of each answer is always the same."""
         shares = np.stack([estimate.fit.unbiased for estimate in self.estimates])
         errors = np.stack([estimate.standard_errors(self.target) for estimate in self.estimates])
-        weights = 1 / np.maximum(errors**2, 1e-30)
+        weights = 1 / np.maximum(errors, 1e-13) ** 2  # shares may be known exactly
         mean = (weights * shares).sum(axis=0) / weights.sum(axis=0)
         statistics = (weights * (shares - mean) ** 2).sum(axis=0)
         return chi_square_tails(statistics, len(self.estimates) - 1)
