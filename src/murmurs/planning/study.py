@@ -244,7 +244,7 @@ def _errors(
             try:
                 away = np.abs(solve(counts).shares - truth)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"estimator {shown(name)} on {mechanism}: {error}") from error
+                raise ValueError(f"estimator {shown(name)} on {mechanism}: {error}") from error
             out[number, time] = away.sum(), (away**2).sum(), away.max()
     return out
 
