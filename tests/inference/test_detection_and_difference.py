@@ -332,14 +332,14 @@ def test_the_overall_test_is_the_chi_square_of_the_exact_covariance(
     rng = np.random.default_rng(10)
     shares, n = falling(mechanism.k), 900
     found = pair(mechanism, (rng.multinomial(n, shares), rng.multinomial(n, shares)), rng, target)
-    covariance = sum(
-        enumerated_covariance(mechanism, side.plausible, n, target)
-        for side in (found.this, found.other)
-    )
+    sides = (found.this, found.other)
+    own = sum(enumerated_covariance(mechanism, side.plausible, n, target) for side in sides)
+    common = (found.this.plausible + found.other.plausible) / 2  # of all people, if nothing changed
+    covariance = 2 * enumerated_covariance(mechanism, common, n, target)
     statistic = found.shares @ np.linalg.pinv(covariance, rcond=1e-9, hermitian=True) @ found.shares
     rank = np.linalg.matrix_rank(covariance, tol=1e-9 * np.abs(covariance).max())
     assert found.p_value == pytest.approx(float(scipy.stats.chi2.sf(statistic, rank)), rel=1e-6)
-    np.testing.assert_allclose(found.standard_errors**2, np.diag(covariance), rtol=1e-9)
+    np.testing.assert_allclose(found.standard_errors**2, np.diag(own), rtol=1e-9)
     if isinstance(mechanism, mm.KRR):
         assert rank == mechanism.k - 1  # its shares add up to one
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, get_args
@@ -54,6 +55,17 @@ def has_covariance(*sides: Comparable) -> bool:
     k = len(sides[0].fit.unbiased)
     cells = max(math.prod(side.fit.channel.cells) for side in sides)
     return k <= _LARGEST_COVARIANCE and cells <= _MOST_CELLS
+
+
+def common_shares(sides: Sequence[Comparable]) -> Floats:
+    """Return the shares of all people together, which all sides have if nothing changed.
+
+    A test of "nothing changed" takes the noise there. Taken at each side's own shares, rare answers
+    that happen to be missing on one side would seem to have no noise, and the test would reject too
+    often.
+    """
+    people = [side.fit.counts.people for side in sides]
+    return np.average([side.plausible for side in sides], axis=0, weights=people)
 
 
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
@@ -139,9 +151,9 @@ class Difference:
         k = len(self.shares)
         if not has_covariance(self.this, self.other):
             return float(min(1.0, k * self.p_values.min()))
-        covariance = sum(
-            side.fit.covariance(side.plausible, self.target) for side in (self.this, self.other)
-        )
+        sides = (self.this, self.other)
+        common = common_shares(sides)
+        covariance = sum(side.fit.covariance(common, self.target) for side in sides)
         statistic, freedom, _ = squared_distance(self.shares, np.asarray(covariance))
         return chi_square_tail(statistic, freedom)
 

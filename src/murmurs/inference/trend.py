@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 import numpy as np
 
 from murmurs.boundary.checks import real, shown
-from murmurs.inference.difference import Comparable, has_covariance, squared_distance
+from murmurs.inference.difference import (
+    Comparable,
+    common_shares,
+    has_covariance,
+    squared_distance,
+)
 from murmurs.inference.fit import Target
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
@@ -165,11 +170,11 @@ class Trend:
         """
         if not has_covariance(*self.estimates):
             return float(min(1.0, len(self.p_values) * self.p_values.min()))
-        statistic, freedom = 0.0, 0
+        statistic, freedom, common = 0.0, 0, common_shares(self.estimates)
         mean = noise = np.zeros(0)
         for number, estimate in enumerate(self.estimates):
             found = estimate.fit.unbiased
-            covariance = estimate.fit.covariance(estimate.plausible, self.target)
+            covariance = estimate.fit.covariance(common, self.target)
             if number == 0:
                 mean, noise = found, covariance
                 continue
