@@ -194,8 +194,8 @@ class Trend:
         said = []
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
             said.append(
-                "the same people share permanent noise between periods, and the tests treat it as "
-                "fresh: p-values are too large rather than too small"
+                "the same people may share permanent noise between periods, and the tests treat it "
+                "as fresh: p-values may be too large, but not too small"
             )
         if self.target == "population":
             said.append(
