@@ -61,9 +61,7 @@ def test_missing_answers_are_refused_named_or_left_out(form: str) -> None:
     if form == "NumPy text":
         pytest.skip("NumPy's text has no missing values")
     make, gaps = FORMS[form], ["tea", None, "tea", None]
-    message = (
-        r"^2 of 4 answers are missing, first answer number 1: leave them out with drop_missing"
-    )
+    message = r"^2 of 4 answers are missing, first answer number 1 \(from 0\): leave them out"
     with pytest.raises(ValueError, match=message):
         DRINK.encode_many(make(gaps))
     left = DRINK.encode_many(make(gaps), np.random.default_rng(1), drop_missing=True)
@@ -76,7 +74,7 @@ def test_missing_answers_are_refused_named_or_left_out(form: str) -> None:
 @every
 def test_an_unknown_answer_is_refused_by_position_or_named(form: str) -> None:
     strange = ["tea", "tea", "mate", "filter", "mate"]
-    with pytest.raises(ValueError, match="first answer number 2: correct them, or name") as error:
+    with pytest.raises(ValueError, match=r"first answer number 2 \(from 0\): correct") as error:
         DRINK.encode_many(FORMS[form](strange))
     assert str(error.value).startswith("2 of 5 answers are not labels of question 'drink' (")
     assert "mate" not in str(error.value)
@@ -154,6 +152,36 @@ def test_options_that_contradict_each_other_are_refused() -> None:
     open_question = mm.Question("drink", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))
     with pytest.raises(ValueError, match="is open and takes any string: leave unknown out"):
         open_question.encode_many(ANSWERS, unknown="tea")
+
+
+@pytest.mark.parametrize("k", [4, 6, 9, 40, 300])
+def test_a_column_of_reports_survives_a_data_frame(k: int) -> None:
+    """KRR has numbers, Subset sets in one byte or more: pandas makes one dimension of two."""
+    question = mm.Question("q", [f"label {i}" for i in range(k)], epsilon=1.0)
+    answers = [f"label {i % k}" for i in range(500)]
+    reports = question.encode_many(answers, np.random.default_rng(1))
+    wanted = question.count(reports)
+    column = question.encode_column(answers, np.random.default_rng(1))
+    frames: list[Any] = [column, pd.Series(column), pl.Series(column), pa.array(column)]
+    frames += [pd.Series(list(reports)), pd.DataFrame({"report": column})["report"]]
+    for form in frames:
+        assert question.count(form) == wanted
+    if reports.ndim == 2 and reports.shape[1] == 1:
+        frame = pd.DataFrame({"person": range(500)})
+        frame["report"] = reports
+        assert question.count(frame["report"]) == wanted
+
+
+def test_positions_are_those_of_the_column_although_answers_are_left_out() -> None:
+    gaps = [None, "tea", None, "mate"]
+    with pytest.raises(ValueError, match=r"first answer number 3 \(from 0\)"):
+        DRINK.encode_many(gaps, drop_missing=True)
+    question = mm.Question("drink", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))
+    with pytest.raises(
+        TypeError, match=r"^answer number 3: an answer to an open question is a str"
+    ):
+        question.encode_many([None, "tea", None, 7], drop_missing=True)
+    assert len(question.encode_many([None, "tea", None], drop_missing=True)) == 1
 
 
 # The mechanism is chosen

@@ -94,7 +94,9 @@ def _of_items(items: Iterable[Any], shape: Shape[Any]) -> Iterator[Reports]:
     """Return single reports in parts, and columns among them one by one, in their order."""
     single: list[Any] = []
     for item in items:
-        if type(item) not in _SINGLE and _is_column(item):
+        if isinstance(item, np.ndarray) and _is_row(item, shape):
+            single.append(item.tobytes())
+        elif type(item) not in _SINGLE and _is_column(item):
             if single:
                 yield _packed(single, shape)
                 single = []
@@ -108,6 +110,11 @@ def _of_items(items: Iterable[Any], shape: Shape[Any]) -> Iterator[Reports]:
                 single = []
     if single:
         yield _packed(single, shape)
+
+
+def _is_row(item: Reports, shape: Shape[Any]) -> bool:
+    """Whether an array is one report of several elements, as a row of an array of reports is."""
+    return item.shape == (shape.columns,) and item.dtype == shape.dtype
 
 
 _SINGLE = frozenset({int, bytes, str, list, tuple, type(None)})
@@ -184,7 +191,9 @@ def _of_array(array: Reports, shape: Shape[Any]) -> Iterator[Reports]:
             _refuse_missing(mask.reshape(len(array), -1).any(axis=1))
         array = array.data
     dtype = array.dtype
-    if dtype == shape.dtype or array.ndim > 1:
+    if array.ndim == 1 and shape.columns == 1 and dtype == shape.dtype:
+        yield array.reshape(-1, 1)  # a data frame has made one dimension of two
+    elif dtype == shape.dtype or array.ndim > 1:
         yield array
     elif dtype.kind in "SV" and dtype.fields is None and dtype.itemsize == shape.size:
         yield shape.view(np.ascontiguousarray(array).tobytes())
@@ -215,7 +224,7 @@ def _of_polars(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
     if column.null_count():
         _refuse_missing(column.is_null().to_numpy())
     if column.dtype.is_integer():
-        yield column.to_numpy()
+        yield from _of_array(column.to_numpy(), shape)
         return
     try:
         arrow = column.to_arrow()
@@ -239,7 +248,7 @@ def _of_chunk(chunk: Any, shape: Shape[Any]) -> Iterator[Reports]:
 
     kind, n, size = chunk.type, len(chunk), shape.size
     if types.is_integer(kind):
-        yield chunk.to_numpy()
+        yield from _of_array(chunk.to_numpy(), shape)
     elif types.is_dictionary(kind):
         yield from _of_arrow(chunk.dictionary_decode(), shape)
     elif types.is_fixed_size_binary(kind):

@@ -226,18 +226,31 @@ class Question:
                 "missing names a label for missing answers, and drop_missing leaves them out: "
                 "choose one of the two"
             )
-        codes = column.codes
-        if drop_missing and (codes == MISSING).any():
-            codes = codes[codes != MISSING]
         if isinstance(self.mechanism, OpenMechanism):
-            return self._encode_texts(Coded(codes, column.values), random, missing, unknown)
+            return self._encode_texts(column, random, missing, drop_missing, unknown)
         table = self._table(column.values, missing, unknown)
         if int(table.min()) < 0:
-            self._refuse_bad(codes, table)
+            self._refuse_bad(column.codes, table, drop_missing)
+        codes = _present(column.codes) if drop_missing else column.codes
         return self.mechanism.encode_coded(codes, table, random)
 
+    def encode_column(
+        self, answers: object, random: ChanceInBulk = None, **options: Any
+    ) -> list[Any]:
+        """Return the private reports of many people as a column for a data frame.
+
+        It is a list of numbers, or of bytes for mechanisms whose reports are more than a number;
+        `count` takes it back in any data frame or file. Options are those of `encode_many`.
+        """
+        return self.mechanism.shape.column(self.encode_many(answers, random, **options))
+
     def _encode_texts(
-        self, column: Coded, random: ChanceInBulk, missing: str | None, unknown: str | None
+        self,
+        column: Coded,
+        random: ChanceInBulk,
+        missing: str | None,
+        drop_missing: bool,
+        unknown: str | None,
     ) -> Reports:
         mechanism = cast("OpenMechanism[Any]", self.mechanism)
         if unknown is not None:
@@ -246,7 +259,7 @@ class Question:
         if missing is not None:
             values.append(missing)
             codes = np.where(codes == MISSING, len(values) - 1, codes)
-        else:
+        elif not drop_missing:
             self._refuse_missing(codes)
         texts: list[str] = []
         for number, value in enumerate(values):
@@ -257,7 +270,7 @@ class Question:
                 if len(used):
                     raise type(error)(f"answer number {int(used[0])}: {error}") from None
                 texts.append("unused")
-        return mechanism.encode_coded(codes, texts, random)
+        return mechanism.encode_coded(_present(codes), texts, random)
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None
@@ -289,17 +302,17 @@ class Question:
             )
         return number
 
-    def _refuse_bad(self, codes: Any, table: Integers) -> None:
+    def _refuse_bad(self, codes: Any, table: Integers, drop_missing: bool = False) -> None:
         """Refuse the first answer that is missing or not a label, if there is one."""
-        if table[-1] < 0:
+        if table[-1] < 0 and not drop_missing:
             self._refuse_missing(codes)
         wrong = np.flatnonzero(table[:-1] < 0)
         bad = np.isin(codes, wrong)
         if bad.any():
             raise ValueError(
                 f"{int(bad.sum())} of {len(codes)} answers are not labels of {self._called} "
-                f"({listed(self.labels)}), first answer number {int(bad.argmax())}: correct "
-                "them, or name a label for them with unknown=..."
+                f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
+                "correct them, or name a label for them with unknown=..."
             )
 
     def _refuse_missing(self, codes: Any) -> None:
@@ -309,8 +322,8 @@ class Question:
         if bad.any():
             raise ValueError(
                 f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
-                f"{int(bad.argmax())}: leave them out with drop_missing=True, or name a label for "
-                "them with missing=..."
+                f"{int(bad.argmax())} (from 0): leave them out with drop_missing=True, or name a "
+                "label for them with missing=..."
             )
 
     @cached_property
@@ -426,6 +439,12 @@ class Question:
             "mechanism": self.mechanism.to_document(),
         }
         return document | ({"ordered": True} if self.ordered else {})
+
+
+def _present(codes: Any) -> Any:
+    """Return the codes without those of missing answers."""
+    missing = codes == MISSING
+    return codes[~missing] if missing.any() else codes
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -116,6 +116,17 @@ class Shape(ABC, Generic[Report]):
         data, size = np.ascontiguousarray(self.check(reports)).tobytes(), self.size
         return [self._unpack(data[i : i + size]) for i in range(0, len(data), size)]
 
+    def column(self, reports: Reports) -> list[Any]:
+        """Return an array as a list with one number or one bytes object per report.
+
+        Any data frame takes it as a column, and `count` reads it back.
+        """
+        checked = np.ascontiguousarray(self.check(reports))
+        if self.columns is None and checked.dtype.fields is None:
+            return list(checked.tolist())
+        data, size = checked.tobytes(), self.size
+        return [data[i : i + size] for i in range(0, len(data), size)]
+
     def empty(self, n: int) -> Reports:
         """Return an array with room for n reports."""
         return np.empty(n if self.columns is None else (n, self.columns), self.dtype)
@@ -128,7 +139,7 @@ class Shape(ABC, Generic[Report]):
             raise TypeError(
                 f"reports of {self} are arrays of {self.dtype} of shape "
                 f"(n{f', {self.columns}' if self.columns else ''}), not of {array.dtype} of shape "
-                f"{array.shape}"
+                f"{array.shape}; for a data frame, encode_column makes a column of them"
             )
         self._check_rows(array)
         return array

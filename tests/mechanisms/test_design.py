@@ -121,6 +121,19 @@ def test_what_is_no_probability_is_refused_by_its_type(wrong: Any) -> None:
         as_probability(wrong, "p")
 
 
+def test_computed_probabilities_are_rounded_to_sum_to_one() -> None:
+    """Their epsilon is exact for the rounded ones, and within rounding what was meant."""
+    weights = np.exp(-1.3 * np.abs(np.arange(5)[:, None] - np.arange(5)))
+    design = mm.Design((weights / weights.sum(axis=0)).tolist())
+    assert all(sum(row[c] for row in design.matrix) == 1 for c in range(5))
+    meant = weights / weights.sum(axis=0)
+    np.testing.assert_allclose(design.channel.matrix().T, meant, rtol=1e-12)
+    ratio = max(meant.max(axis=1) / meant.min(axis=1))
+    assert design.epsilon == pytest.approx(math.log(ratio), rel=1e-9)
+    with pytest.raises(ValueError, match=r"sums to 1\.00000001, not to 1"):
+        mm.Design([[0.50000001, 0.5], [0.5, 0.5]])
+
+
 def test_floats_stand_for_the_decimals_they_print_as() -> None:
     assert mm.Design([[0.1, 0.7], [0.9, 0.3]]).matrix[0] == (Fraction(1, 10), Fraction(7, 10))
     assert mm.Design([[1 / 3, 0.5], [2 / 3, 0.5]]).matrix[0] == (Fraction(1, 3), Fraction(1, 2))

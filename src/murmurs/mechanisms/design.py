@@ -17,7 +17,7 @@ from murmurs.boundary.texts import as_tuple, check_text
 from murmurs.channels.matrix import MatrixChannel
 from murmurs.mechanism import LARGEST_K, Mechanism
 from murmurs.numerics.arrays import Integers
-from murmurs.privacy import log_above
+from murmurs.privacy import SCALE, log_above
 from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
@@ -27,6 +27,9 @@ MOST_ENTRIES = 2**20
 
 LARGEST_DENOMINATOR = 2**62
 """Common denominator of the probabilities of an answer, at most."""
+
+_ROUNDED = Fraction(1, 10**9)
+"""By how much computed probabilities may differ from what is meant."""
 
 Probability = Fraction | int | float | str
 """A probability as people write it; text such as "1/6" or "0.25" is exact."""
@@ -221,19 +224,16 @@ def _settled(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Fraction, ...], ...
 
 
 def _summing_to_one(matrix: tuple[tuple[Fraction, ...], ...]) -> tuple[tuple[Fraction, ...], ...]:
-    """Return a matrix whose columns sum to exactly one; floats such as 0.333... stand for 1/3."""
+    """Return a matrix whose columns sum to exactly one, computed ones rounded to do so."""
     columns = []
     for c, column in enumerate(zip(*matrix, strict=True)):
         if sum(column) != 1:
-            near = tuple(chance.limit_denominator(1000) for chance in column)
-            close = all(abs(a - b) < Fraction(1, 10**9) for a, b in zip(column, near, strict=True))
-            if not close or sum(near) != 1:
-                total = float(sum(column))
+            if abs(sum(column) - 1) > _ROUNDED:
                 raise ValueError(
-                    f"column {c} of the matrix sums to {total!r}, not to 1: columns are answers, "
-                    "rows are reports; write fractions such as '1/3' where decimals are not exact"
+                    f"column {c} of the matrix sums to {float(sum(column)):.10g}, not to 1: "
+                    "columns are answers, rows are reports"
                 )
-            column = near
+            column = _rounded(column)
         if lcm(*(chance.denominator for chance in column)) > LARGEST_DENOMINATOR:
             raise ValueError(
                 f"column {c} of the matrix needs a common denominator above 2**62: write its "
@@ -241,6 +241,20 @@ def _summing_to_one(matrix: tuple[tuple[Fraction, ...], ...]) -> tuple[tuple[Fra
             )
         columns.append(column)
     return tuple(zip(*columns, strict=True))
+
+
+def _rounded(column: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    """Return computed probabilities, which sum to nearly one, as fractions that sum to one.
+
+    They are fractions with small denominators, such as 1/3, if all are that but for rounding.
+    Otherwise they are multiples of 2**-53, and the largest takes up the rest.
+    """
+    near = tuple(chance.limit_denominator(1000) for chance in column)
+    if sum(near) == 1 and all(abs(a - b) < _ROUNDED for a, b in zip(column, near, strict=True)):
+        return near
+    out = [Fraction(round(chance * SCALE), SCALE) for chance in column]
+    out[out.index(max(out))] += 1 - sum(out)
+    return tuple(out)
 
 
 def _alike(matrix: tuple[tuple[Fraction, ...], ...]) -> str:

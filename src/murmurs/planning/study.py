@@ -313,6 +313,12 @@ def _mechanism(name: str, make: Make, k: int, epsilon: float) -> Mechanism[Any]:
         ) from error
     if not isinstance(mechanism, Mechanism) or mechanism.k != k:
         raise TypeError(f"mechanism {shown(name)} made {shown(mechanism)}, not one of {k} answers")
+    if mechanism.epsilon_realised > epsilon * (1 + 1e-9):
+        raise ValueError(
+            f"mechanism {shown(name)} made {shown(mechanism)} with epsilon "
+            f"{mechanism.epsilon_realised:.4g}, more than the {epsilon:g} of this row: it would "
+            "not be compared on equal terms"
+        )
     return mechanism
 
 
