@@ -154,6 +154,52 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         open_question.encode_many(ANSWERS, unknown="tea")
 
 
+class Talkative:
+    """An object that tells what it is wherever it is asked."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError("secret answer")
+
+
+def bad_text() -> Any:
+    """Text of Arrow that is not UTF-8, as damaged files have it."""
+    return pa.Array.from_buffers(pa.string(), 2, pa.array([b"secretx\xff", b"tea"]).buffers())
+
+
+STRANGE: dict[str, Any] = {
+    "not UTF-8": bad_text,
+    "not UTF-8 in chunks": lambda: pa.chunked_array([bad_text()]),
+    "a date": lambda: pa.array([1234567891], pa.date32()),
+    "a list": lambda: pa.array([["secretx"]]),
+    "a struct": lambda: pa.array([{"a": "secretx"}]),
+    "polars lists": lambda: pl.Series([["secretx"]]),
+    "damaged codes": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([7], pa.int8()), pa.array(["tea"]), safe=False
+    ),
+    "negative codes": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([-2], pa.int8()), pa.array(["tea", "filter"]), safe=False
+    ),
+    "an object": lambda: [Talkative()],
+    "a number of 5000 digits": lambda: [10**5000],
+    "a set": lambda: {"tea"},
+    "one value": lambda: np.array("tea"),
+    "a scalar of Arrow": lambda: pa.scalar("secretx"),
+    "an expression": lambda: pl.col("secretx"),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_strange_columns_are_refused_without_a_word_of_what_they_hold(what: str) -> None:
+    for question in (DRINK, mm.Question("q", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))):
+        with pytest.raises((TypeError, ValueError)) as error:
+            question.encode_many(STRANGE[what]())
+        told = f"{error.value!r} {error.value.args} {error.value.__cause__!r}"
+        assert "secret" not in told
+        assert "1234567891" not in told
+        assert error.value.__context__ is None or error.value.__suppress_context__
+        assert type(error.value) in (TypeError, ValueError)
+
+
 @pytest.mark.parametrize("k", [4, 6, 9, 40, 300])
 def test_a_column_of_reports_survives_a_data_frame(k: int) -> None:
     """KRR has numbers, Subset sets in one byte or more: pandas makes one dimension of two."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_NO_NOISE = 1e-24
+"""The variance of a share that is known exactly, so that nothing is divided by zero."""
+
 ASKED = "it was asked for by name"
 """The reason given when the caller named the estimator."""
 
@@ -145,6 +148,7 @@ class Estimate:
 
     def _scale(self, target: Target) -> Scale:
         constant, slope = self._noise
+        constant = np.maximum(constant, _NO_NOISE)
         if target == "respondents":
             return Scale(constant, slope, 0.0)
         if target == "population":

@@ -338,7 +338,7 @@ class Question:
         if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
         if isinstance(value, int | np.integer):
-            value = str(value)
+            value = str(value) if -(2**63) <= value < 2**63 else None
         if not isinstance(value, str):
             return _UNKNOWN
         found = self._numbers.get(value)

@@ -481,3 +481,12 @@ def test_without_scipy_tests_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
     # Intervals and errors need no SciPy.
     assert this.interval().shape == found.interval().shape == (5, 2)
     assert (found.standard_errors > 0).all()
+
+
+def test_few_people_are_noted() -> None:
+    rr = mm.KRR(2, 20.0)
+    few, many = (mm.estimate(rr.simulate([n, 0])) for n in (1, 30))
+    assert "Note: with only 1 people on one side, intervals and p-values are rough." in str(
+        few.difference(many)
+    )
+    assert "Note" not in str(many.difference(many))

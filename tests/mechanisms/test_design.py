@@ -198,3 +198,58 @@ def test_designs_can_be_asked_for_in_a_survey(document: dict[str, Any]) -> None:
 def test_a_wrong_document_is_refused(document: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_document(document)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        mm.triangular("1/4"),
+        mm.forced_response("1/6", 0),
+        mm.unrelated_question("1/2", 0),
+        mm.Design([["1/2", 0, 0], ["1/2", "1/2", "1/4"], [0, "1/2", "3/4"]]),
+        mm.Design(np.eye(3).tolist()),
+    ],
+    ids=repr,
+)
+def test_intervals_cover_where_an_absent_answer_has_no_noise(design: mm.Design) -> None:
+    """600 collections of 500 people: below 91 % or above 99.9 % has a probability of 1e-5.
+
+    Rejected: limits that are not numbers, which such designs had, and intervals of half the width.
+    """
+    rng, law = np.random.default_rng(1), np.arange(design.k, 0.0, -1)
+    law /= law.sum()
+    covered = half = 0.0
+    for _ in range(600):
+        est = mm.estimate(design.simulate(rng.multinomial(500, law), rng), "unbiased")
+        low, high = est.interval(0.95).T
+        covered += float(np.mean((low <= law) & (law <= high)))
+        half += float(np.mean(np.abs(est.unbiased - law) <= (high - low) / 4))
+    assert 0.91 < covered / 600 < 0.999
+    assert half / 600 < 0.8
+    absent = mm.estimate(design.simulate([500] + [0] * (design.k - 1), rng))
+    assert np.isfinite(absent.interval()).all()
+    assert "nan" not in str(absent)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e-9999999", "1e9999999", "0." + "1" * 5000, "\u0661/\u0662", "1_0/2_0"]
+)
+def test_a_probability_that_is_not_plainly_written_is_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match="p must be a probability"):
+        mm.Warner(text)
+
+
+def test_the_inverse_of_a_nearly_singular_design_is_accurate() -> None:
+    e = Fraction(1, 10**6)
+    design = mm.Design([[e + Fraction(1, 2), "1/2"], [Fraction(1, 2) - e, "1/2"]])
+    shares = np.array([0.25, 0.75])
+    found = design.channel.invert(1000 * design.channel.mean(shares), 1000)
+    np.testing.assert_allclose(found, shares, rtol=1e-8)
+    with pytest.raises(ValueError, match="cannot be inverted"):
+        mm.Design([[Fraction(1, 10**12) + Fraction(1, 2), "1/2"], ["0.499999999999", "1/2"]])
+
+
+def test_labels_are_not_exchanged_when_the_design_knows_them() -> None:
+    counts = mm.Warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
+    with pytest.raises(ValueError, match="have the labels 'yes', 'no': leave labels out"):
+        mm.estimate(counts, labels=["no", "yes"])

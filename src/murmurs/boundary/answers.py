@@ -8,7 +8,8 @@ so that no string is looked at twice. The other packages are recognised without 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,13 @@ def coded(column: object) -> Coded:
             "answers are one per person, and this mapping looks like counts: simulate() takes the "
             "number of people per answer"
         )
-    if hasattr(column, "columns") or getattr(column, "ndim", 1) > 1:
+    if isinstance(column, Set):
+        raise TypeError(
+            "answers are a list or a column, not a set, which has each answer only once"
+        )
+    if getattr(column, "ndim", 1) == 0:
+        raise TypeError("answers are a list or a column, one per person, not a single value")
+    if hasattr(column, "iter_rows") or getattr(column, "ndim", 1) > 1:
         raise TypeError(
             f"answers are one column, not a table of type {type(column).__name__}: select the "
             "column, as in frame['drink']"
@@ -50,8 +57,8 @@ def coded(column: object) -> Coded:
     package = type(column).__module__.partition(".")[0]
     if package == "pyarrow":
         return _of_arrow(column)
-    if package == "polars":
-        return _of_arrow(column.to_arrow())  # type: ignore[attr-defined]
+    if package == "polars" and hasattr(column, "to_arrow"):
+        return _of_arrow(column.to_arrow())
     categorical = getattr(column, "cat", column)
     if hasattr(categorical, "codes") and hasattr(categorical, "categories"):
         return Coded(np.asarray(categorical.codes), list(categorical.categories))
@@ -65,28 +72,50 @@ def coded(column: object) -> Coded:
 
 def _of_arrow(column: Any) -> Coded:
     """Return an array of Arrow, in one piece or in chunks; strings are coded by Arrow itself."""
+    if not hasattr(column, "type") or not hasattr(column, "__len__"):
+        raise TypeError(f"answers are a list or a column, not {type(column).__name__}")
     chunks = column.chunks if hasattr(column, "chunks") else [column]
     parts = [_of_chunk(chunk) for chunk in chunks]
     if len(parts) == 1:
         return parts[0]
-    numbers: dict[Any, int] = {}
+    distinct = _Distinct()
     codes = []
     for part in parts:
-        own = [numbers.setdefault(_key(value), len(numbers)) for value in part.values]
+        own = [distinct.number(value) for value in part.values]
         codes.append(np.array([*own, MISSING], np.int64)[part.codes])
     joined = np.concatenate(codes) if codes else np.zeros(0, np.int64)
-    return Coded(joined, [value for _, value in numbers])
+    return Coded(joined, distinct.values)
+
+
+_PLAIN = re.compile(r"(large_)?string(_view)?|bool|u?int\d+|half_?float|float|double|null")
+"""The Arrow types of columns that hold labels."""
 
 
 def _of_chunk(chunk: Any) -> Coded:
-    if not hasattr(chunk, "dictionary"):
-        chunk = chunk.dictionary_encode()
-    values, indices = chunk.dictionary.to_pylist(), chunk.indices
+    kind = str(getattr(chunk.type, "value_type", chunk.type))
+    if hasattr(chunk.type, "num_fields") and chunk.type.num_fields:
+        kind = str(chunk.type)
+    if not _PLAIN.fullmatch(kind):
+        raise TypeError(f"a column of {chunk.type} does not hold labels: they are text")
+    values: list[Any] | None = None
+    try:  # Arrow's own error would quote what is not UTF-8
+        if not hasattr(chunk, "dictionary"):
+            chunk = chunk.dictionary_encode()
+        values = chunk.dictionary.to_pylist()
+    except Exception:
+        pass
+    if values is None:
+        raise ValueError("the column holds text that is not UTF-8")
+    indices = chunk.indices
     codes = indices.to_numpy(zero_copy_only=False) if not indices.null_count else None
     if codes is None:
         missing = indices.is_null().to_numpy(zero_copy_only=False)
         codes = indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         codes[missing] = MISSING
+    elif len(codes) and int(codes.min()) < 0:
+        raise ValueError("the column is damaged: some of its codes are negative")
+    if len(codes) and int(codes.max()) >= len(values):
+        raise ValueError("the column is damaged: some of its codes have no value")
     kept = [value for value in values if not is_missing(value)]
     if len(kept) == len(values):
         return Coded(codes, values)
@@ -98,25 +127,33 @@ def _of_chunk(chunk: Any) -> Coded:
 def _of_values(column: Iterable[Any]) -> Coded:
     listed = column if isinstance(column, list) else list(column)
     if set(map(type, listed)) <= {str, type(None)}:  # nearly always, and then there is no doubt
-        distinct = [value for value in dict.fromkeys(listed) if value is not None]
-        places = {None: MISSING, **{value: number for number, value in enumerate(distinct)}}
+        known = [value for value in dict.fromkeys(listed) if value is not None]
+        places = {None: MISSING, **{value: number for number, value in enumerate(known)}}
         codes = np.fromiter(map(places.__getitem__, listed), np.int64, len(listed))
-        return Coded(codes, distinct)
-    numbers: dict[Any, int] = {}
-    found = [
-        MISSING if is_missing(value) else numbers.setdefault(_key(value), len(numbers))
-        for value in listed
-    ]
-    return Coded(np.array(found, np.int64), [value for _, value in numbers])
+        return Coded(codes, known)
+    distinct = _Distinct()
+    found = [MISSING if is_missing(value) else distinct.number(value) for value in listed]
+    return Coded(np.array(found, np.int64), distinct.values)
 
 
-def _key(value: Any) -> tuple[type, Any]:
-    """Return what tells values apart: 1, True and 1.0 are three values."""
-    try:
-        hash(value)
-    except TypeError:
-        return type(value), id(value)
-    return type(value), value
+class _Distinct:
+    """Distinct values with their numbers: 1, True and 1.0 are three, unhashable ones each one."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, value: Any) -> int:
+        """Return the number of a value, a new one if it was not there yet."""
+        key: tuple[type, Any] = (type(value), value)
+        try:
+            hash(value)
+        except Exception:  # whatever a strange object says, it may say the answer
+            key = (type(value), id(value))
+        if key not in self._numbers:
+            self._numbers[key] = len(self.values)
+            self.values.append(value)
+        return self._numbers[key]
 
 
 def is_missing(value: Any) -> bool:

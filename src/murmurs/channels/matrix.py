@@ -45,9 +45,10 @@ class MatrixChannel(Channel):
     def _inverse(self) -> Floats:
         """The matrix from frequencies of reports to shares."""
         law = self._floats
-        weights = 1 / law.mean(axis=1)
-        weighted = (law * weights[:, None]).T
-        return np.asarray(np.linalg.solve(weighted @ law, weighted))
+        if len(law) == self.k:
+            return np.asarray(np.linalg.inv(law))
+        root = 1 / np.sqrt(law.mean(axis=1))
+        return np.asarray(np.linalg.pinv(law * root[:, None]) * root)
 
     def law_of(self, answer: int) -> list[Fraction]:
         """Return the column of the answer."""

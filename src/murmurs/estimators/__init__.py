@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
@@ -82,7 +83,12 @@ def estimate(
     >>> estimate(rr.count([0, 0, 0, 1]), "simplex", labels=["tea", "mate"])
     Estimate(n=4, method='simplex', {tea: 1, mate: 0})
     """
-    found = _default(usable(counts)) if method is None else _named(method)(counts)
+    known = usable(counts).mechanism.labels
+    if known and len(labels) and tuple(labels) != known:
+        raise ValueError(
+            f"counts of {counts.mechanism} have the labels {listed(known)}: leave labels out"
+        )
+    found = _default(counts) if method is None else _named(method)(counts)
     return found.with_labels(tuple(labels)) if len(labels) else found
 
 

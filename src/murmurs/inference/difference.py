@@ -27,6 +27,10 @@ _NO_NOISE = 1e-13
 """Standard errors below this are rounding errors of shares that are known exactly."""
 
 
+FEW_PEOPLE = 30
+"""People below which the normal distribution of the noise is rough, and a note is added."""
+
+
 class Comparable(Protocol):
     """What a comparison needs from an estimate."""
 
@@ -222,8 +226,17 @@ class Difference:
         shown = told if title is None else title
         return plot_changes(columns, heading, shown, axes, limit, ordered=self.ordered)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before using the numbers."""
+        least = min(side.fit.counts.people for side in (self.this, self.other))
+        if least >= FEW_PEOPLE:
+            return ()
+        return (f"with only {least} people on one side, intervals and p-values are rough",)
+
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{self.conclusion}"
+        notes = "".join(f"\nNote: {note}." for note in self.notes)
+        return f"{self.table()}\n\n{self.conclusion}{notes}"
 
     def __repr__(self) -> str:
         largest = int(np.abs(self.shares).argmax())

@@ -37,6 +37,10 @@ Asked = Literal["different", "same"]
 """Whether each period asked different people, or the same people again."""
 
 
+MOST_WORK = 2e10
+"""Periods times answers cubed, up to which the overall test uses the whole covariance."""
+
+
 class Period(Comparable, Protocol):
     """What a trend needs from an estimate: what a comparison needs, and what is shown."""
 
@@ -168,7 +172,8 @@ class Trend:
         thousands of answers and cells. Otherwise it is the smallest p-value times the number of
         answers (Bonferroni).
         """
-        if not has_covariance(*self.estimates):
+        work = len(self.estimates) * len(self.estimates[0].fit.unbiased) ** 3
+        if work > MOST_WORK or not has_covariance(*self.estimates):
             return float(min(1.0, len(self.p_values) * self.p_values.min()))
         statistic, freedom, common = 0.0, 0, common_shares(self.estimates)
         mean = noise = np.zeros(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,8 +29,16 @@ MOST_ENTRIES = 2**20
 LARGEST_DENOMINATOR = 2**62
 """Common denominator of the probabilities of an answer, at most."""
 
+_WORST_CONDITION = 1e-9
+"""Smallest singular value, relative to the largest, of a matrix that is inverted."""
+
 _ROUNDED = Fraction(1, 10**9)
 """By how much computed probabilities may differ from what is meant."""
+
+_WRITTEN = re.compile(
+    r"[0-9]{1,20}(\.[0-9]{1,20})?([eE]-?[0-9]{1,3})?|[0-9]{1,20}/0*[1-9][0-9]{0,19}"
+)
+"""A probability as text: short, so that it is read at once."""
 
 Probability = Fraction | int | float | str
 """A probability as people write it; text such as "1/6" or "0.25" is exact."""
@@ -184,12 +193,15 @@ def as_probability(value: object, where: str) -> Fraction:
         raise TypeError(f"{where} must be a probability, such as 0.25 or '1/6', not {shown(value)}")
     if isinstance(value, float | np.floating):
         value = repr(float(value))
-    try:
-        chance = Fraction(value if isinstance(value, Fraction | str) else int(value))
-    except (ValueError, ZeroDivisionError, OverflowError):
+    chance = None
+    if not isinstance(value, str):
+        chance = Fraction(value if isinstance(value, Fraction) else int(value))
+    elif _WRITTEN.fullmatch(value) and not value.endswith("/0"):
+        chance = Fraction(value)
+    if chance is None:
         raise ValueError(
             f"{where} must be a probability, such as 0.25 or '1/6', not {shown(value)}"
-        ) from None
+        )
     if not 0 <= chance <= 1:
         raise ValueError(f"{where} must be from 0 to 1, not {shown(str(chance))}")
     return chance
@@ -213,7 +225,8 @@ def _settled(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Fraction, ...], ...
     for r, row in enumerate(matrix):
         if not any(row):
             raise ValueError(f"row {r} of the matrix is all zero: leave that report out")
-    rank = np.linalg.matrix_rank(np.array([[float(x) for x in row] for row in matrix]))
+    floats = np.array([[float(x) for x in row] for row in matrix])
+    rank = int(np.linalg.matrix_rank(floats, rtol=_WORST_CONDITION))
     if rank < k:
         alike = _alike(matrix)
         raise ValueError(
