@@ -119,6 +119,19 @@ def test_booleans_and_numbers_stand_for_labels() -> None:
         DRINK.numbers([True])
 
 
+def test_labels_that_cannot_be_told_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        mm.Question("city", ["Z\u00fcrich", "Zu\u0308rich"], epsilon=1.0)
+    with pytest.raises(ValueError, match="not labels"):
+        mm.Question("q", ["Yes", "YES"], epsilon=1.0).numbers([True])
+    decomposed = mm.Question("city", ["Zu\u0308rich", "Bern"], epsilon=1.0)
+    assert decomposed.answer("Z\u00fcrich") == 0
+    with pytest.raises(TypeError, match="drop_missing must be True or False, not 'no'"):
+        DRINK.encode_many(ANSWERS, drop_missing="no")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="labels of a design are a list, not 'ab'"):
+        mm.Warner(0.7, "ab")
+
+
 def test_a_label_in_another_normal_form_is_the_same_label() -> None:
     city = mm.Question("city", ["Z\u00fcrich", "Bern"], epsilon=1.0)
     assert city.answer("Zu\u0308rich") == 0

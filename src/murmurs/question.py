@@ -110,9 +110,10 @@ class Question:
                 check_text(label, f"label {number} of {self._called}")
             if not label.strip():
                 raise ValueError(f"{self._called} has an empty label")
-            if label in seen:
+            form = unicodedata.normalize("NFC", label)
+            if form in seen:
                 raise ValueError(f"{self._called} has the label {shown(label)} twice")
-            seen.add(label)
+            seen.add(form)
 
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
@@ -221,6 +222,8 @@ class Question:
         array([0, 2], dtype=uint8)
         """
         column = coded(answers)
+        if not isinstance(drop_missing, bool):
+            raise TypeError(f"drop_missing must be True or False, not {shown(drop_missing)}")
         if drop_missing and missing is not None:
             raise ValueError(
                 "missing names a label for missing answers, and drop_missing leaves them out: "
@@ -330,11 +333,16 @@ class Question:
     def _numbers(self) -> dict[str, int]:
         return {label: number for number, label in enumerate(self.labels)}
 
+    @cached_property
+    def _normal(self) -> dict[str, int]:
+        return {unicodedata.normalize("NFC", label): n for label, n in self._numbers.items()}
+
     def _number_of(self, value: Any) -> int:
         """Return the number of the label that a value stands for."""
         if isinstance(value, bool | np.bool_):
-            lower = {label.lower(): number for label, number in self._numbers.items()}
-            return next((lower[name] for name in _BOOLEANS[bool(value)] if name in lower), _UNKNOWN)
+            names = _BOOLEANS[bool(value)]
+            named = [n for label, n in self._numbers.items() if label.lower() in names]
+            return named[0] if len(named) == 1 else _UNKNOWN
         if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
         if isinstance(value, int | np.integer):
@@ -343,7 +351,7 @@ class Question:
             return _UNKNOWN
         found = self._numbers.get(value)
         if found is None:
-            found = self._numbers.get(unicodedata.normalize("NFC", value))
+            found = self._normal.get(unicodedata.normalize("NFC", value))
         return _UNKNOWN if found is None else found
 
     def count(self, reports: Any) -> Counts:

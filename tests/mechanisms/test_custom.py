@@ -81,3 +81,20 @@ def test_very_many_people_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom, "MOST_SIMULATED", 10)
     with pytest.raises(ValueError, match="encodes each of 11 people, more than 10"):
         COINS.simulate([11, 0, 0])
+
+
+def test_a_broken_promise_and_wrong_reports_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"give epsilon 2\.19"):
+        Coins(k=3, epsilon=0.1).encode(1)
+
+    class Wrong(Coins):
+        def respond(self, answer: int, random: Randomness) -> bytes:
+            return b"\xff\xff"
+
+        def cells_of(self, report: bytes) -> Iterable[int]:
+            return [-1]
+
+    with pytest.raises(ValueError, match="bytes"):
+        Wrong(3, 2.2).encode(1)
+    with pytest.raises(ValueError, match="a cell of cells_of must be from 0 to 2, not -1"):
+        Wrong(3, 2.2).count([b"\x01"])

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from murmurs.boundary.checks import whole
 from murmurs.mechanism import Mechanism
 from murmurs.numerics.arrays import Integers
+from murmurs.privacy import check_promise
 from murmurs.randomness.bulk import Bulk, bulk
 from murmurs.randomness.verbs import FromBytes, Randomness
 from murmurs.wire import Report, Reports
@@ -22,9 +24,10 @@ class CustomMechanism(Mechanism[Report]):
 
     Say how one answer becomes a report (`respond`), in which cells a report counts (`cells_of`),
     and what follows from it: `shape`, `channel` and `ratio`. Everything else is there: bulk
-    encoding, counting, simulation, estimators, intervals, surveys. Bulk encoding and simulation go
-    through people one by one, at some hundred thousand a second. Where a matrix describes the
-    mechanism, `murmurs.Design` is shorter and faster.
+    encoding, counting, simulation, estimators, intervals, questions. Files cannot be read back,
+    since they name only the mechanisms of `murmurs`. Bulk encoding and simulation go through people
+    one by one, at some hundred thousand a second. Where a matrix describes the mechanism,
+    `murmurs.Design` is shorter and faster.
 
     `docs/cookbook/own.md` has an example with the tests that every mechanism should pass.
     """
@@ -42,9 +45,13 @@ class CustomMechanism(Mechanism[Report]):
         """Return the numbers of the (flattened) cells in which a report counts."""
 
     def _encode_one(self, answer: int, random: Randomness) -> Report:
-        return self.respond(answer, random)
+        check_promise(self.ratio, self.epsilon, self)
+        report = self.respond(answer, random)
+        self.shape.pack(report)  # refuses what is no report of this shape
+        return report
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
+        check_promise(self.ratio, self.epsilon, self)
         one = _FromBulk(random)
         return self.shape.stack([self.respond(answer, one) for answer in answers.tolist()])
 
@@ -52,7 +59,7 @@ class CustomMechanism(Mechanism[Report]):
         cells = np.zeros(int(np.prod(self.channel.cells)), np.int64)
         for report in self.shape.unstack(reports):
             for cell in self.cells_of(report):
-                cells[cell] += 1
+                cells[whole(cell, "a cell of cells_of", 0, len(cells) - 1)] += 1
         return cells.reshape(self.channel.cells)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:

@@ -11,6 +11,11 @@ from murmurs.mechanisms.design import Design, Probability, as_probability
 YES_NO = ("yes", "no")
 
 
+def _names(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return labels as a tuple; one text is refused, whose letters would be the labels."""
+    return as_tuple(labels, "labels of a design")
+
+
 def Warner(p: Probability, labels: Sequence[str] = YES_NO) -> Design:  # noqa: N802 - makes a mechanism
     """Return Warner's design: answer truthfully with probability p, otherwise the opposite.
 
@@ -25,7 +30,7 @@ def Warner(p: Probability, labels: Sequence[str] = YES_NO) -> Design:  # noqa: N
     if truth == Fraction(1, 2):
         raise ValueError("p must not be 1/2: a fair coin says nothing about the answer")
     lie = 1 - truth
-    return Design(((truth, lie), (lie, truth)), tuple(labels), tuple(labels))
+    return Design(((truth, lie), (lie, truth)), _names(labels), _names(labels))
 
 
 def forced_response(yes: Probability, no: Probability, labels: Sequence[str] = YES_NO) -> Design:
@@ -40,7 +45,7 @@ def forced_response(yes: Probability, no: Probability, labels: Sequence[str] = Y
     up, down = as_probability(yes, "yes"), as_probability(no, "no")
     if up + down >= 1:
         raise ValueError(f"yes + no must be below 1, not {up + down}: nobody would tell the truth")
-    return Design(((1 - down, up), (down, 1 - up)), tuple(labels), tuple(labels))
+    return Design(((1 - down, up), (down, 1 - up)), _names(labels), _names(labels))
 
 
 def unrelated_question(
@@ -71,7 +76,7 @@ def crosswise(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     >>> crosswise("1/4").reports
     ('same', 'different')
     """
-    return Design(Warner(p).matrix, tuple(labels), ("same", "different"))
+    return Design(Warner(p).matrix, _names(labels), ("same", "different"))
 
 
 def triangular(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
@@ -87,7 +92,7 @@ def triangular(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     if share == 1:
         raise ValueError("p must be below 1: otherwise everybody says yes to at least one")
     matrix = ((Fraction(1), share), (Fraction(0), 1 - share))
-    return Design(matrix, tuple(labels), ("yes to at least one", "no to both"))
+    return Design(matrix, _names(labels), ("yes to at least one", "no to both"))
 
 
 def dice(truth: Probability, labels: Sequence[str]) -> Design:
