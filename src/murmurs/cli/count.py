@@ -59,7 +59,7 @@ def command(
     salvage: bool,
     name: str | None,
     column: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     file_format: Any,
     delimiter: str | None,
     no_header: bool,
@@ -74,7 +74,7 @@ def command(
     --column, and nothing is randomised.
 
     With --by REGION and -o counts.json, the counts of each region are written to a file of their
-    own, such as counts-north.json.
+    own, such as counts-north.json; --by WEEK --by REGION writes counts-40-north.json.
 
     Several files of a longitudinal mechanism (a mechanism for repeated reports) need --people: the
     permanent noise of the same people does not average out.
@@ -148,7 +148,7 @@ def _count_columns(
     n = sum(total.n for total in totals.values())
     document = {"question": question.name, "n": n}
     what = f"{n} reports to {question.name!r} counted; written to"
-    if columns.by is None:
+    if not columns.by:
         tell(what, output, document, as_json=as_json)
     else:
         numbers = {segment_name(segment): total.n for segment, total in totals.items()}

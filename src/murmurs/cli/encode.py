@@ -29,7 +29,7 @@ from murmurs.cli.output import (
 )
 from murmurs.files.columns import MOST_ROWS, Chunk
 from murmurs.files.reports import Writer, writing_reports
-from murmurs.files.segments import segment_name
+from murmurs.files.segments import segment_name, segment_parts
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.randomness.secure import Secure
@@ -57,7 +57,7 @@ def command(
     answers: Path,
     name: str | None,
     column: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     file_format: Any,
     delimiter: str | None,
     no_header: bool,
@@ -77,7 +77,9 @@ def command(
     each run draws new permanent responses: people who report again need murmurs.Device.
 
     With --by REGION and -o reports.bin, the reports of each region are written to a file of their
-    own, such as reports-north.bin. Segments are not private.
+    own, such as reports-north.bin. Segments are not private. For several columns give --by again:
+    --by WEEK --by REGION writes reports-40-north.bin. Do not encode the same answers once for each
+    column: every report about an answer costs its epsilon again.
 
     \b
     Example:
@@ -94,17 +96,16 @@ def command(
     is_text = columns.kind(answers) == "text"
     writers: dict[Any, Writer] = {}
     with ExitStack() as stack:
-        if by is None:
+        if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
         for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
             for segment, part in chunk.by_segment(answers):
-                if segment not in writers:
-                    path = outputs.path(segment)
-                    writers[segment] = stack.enter_context(
-                        writing_reports(path, contract, question)
-                    )
+                key = segment_parts(segment) if by else None
+                if key not in writers:
+                    path = outputs.path(key)
+                    writers[key] = stack.enter_context(writing_reports(path, contract, question))
                 reports = _encoded(answers, part, question, random, options, is_text=is_text)
-                writers[segment].put(reports)
+                writers[key].put(reports)
     mechanism = question.mechanism
     if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
         say(
@@ -116,7 +117,7 @@ def command(
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
     what = f"{document['reports']} reports of {size} {unit} to {question.name!r} written to"
-    if by is None:
+    if not by:
         tell(what, output, document, as_json=as_json)
     else:
         numbers = {segment_name(segment): writer.n for segment, writer in writers.items()}

@@ -13,6 +13,7 @@ from murmurs.boundary.reading import is_digits, named
 from murmurs.cli.columns import Columns, refuse_answer
 from murmurs.counts import Counts
 from murmurs.files.columns import Chunk
+from murmurs.files.segments import segment_parts
 from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.mechanisms import KRR, Design
 from murmurs.question import Question
@@ -32,7 +33,7 @@ def counted_column(
         question.count_reported([])  # refuses a question whose reports are not labels
     is_text = columns.kind(path) == "text"
     mechanism = question.mechanism
-    n: dict[Any, int] = {} if columns.by is not None else {None: 0}
+    n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
     for chunk in columns.chunks(path):
         for segment, part in chunk.by_segment(path):
@@ -40,6 +41,7 @@ def counted_column(
                 counts = _count_labels(path, part, question, is_text=is_text)
             else:
                 counts = _count_reports(path, part, question)
+            segment = segment_parts(segment) if columns.by else None
             n[segment] = n.get(segment, 0) + counts.n
             cells[segment] = cells.get(segment, 0) + counts.cells
     nothing = np.zeros(mechanism.channel.cells, np.int64)
