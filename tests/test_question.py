@@ -328,3 +328,16 @@ def test_one_answer_is_encoded_by_its_label() -> None:
     assert "mate" not in str(error.value)
     with pytest.raises(TypeError, match="a string, not of type int"):
         sure.encode(2)  # type: ignore[arg-type]
+
+
+def test_reported_answers_that_are_missing_or_unknown() -> None:
+    said = ["tea", None, "chai", "filter"]
+    counts = DRINK.count_reported(said, drop_missing=True, unknown="nothing")
+    assert counts.cells.tolist() == [0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"^1 of 4 reported answers are missing, first number 1: "):
+        DRINK.count_reported(said, unknown="nothing")
+    with pytest.raises(ValueError, match=r"first answer number 2: .*unknown=\.\.\.$") as error:
+        DRINK.count_reported(said, drop_missing=True)
+    assert "chai" not in str(error.value)
+    with pytest.raises(ValueError, match=r"^unknown must be one of the labels"):
+        DRINK.count_reported(said, drop_missing=True, unknown="milk")

@@ -337,16 +337,19 @@ class Question:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
         return self.mechanism.count(reports)
 
-    def count_reported(self, reported: object) -> Counts:
+    def count_reported(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> Counts:
         """Add up answers that were randomised already, on paper or by telephone, by their labels.
 
         For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
-        randomised here.
+        randomised here. Missing ones are refused, unless ``drop_missing`` leaves them out, and so
+        are those that are no reports, unless ``unknown`` names a report for them.
 
         >>> from murmurs.mechanisms.survey_designs import crosswise
         >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
-        >>> crossed.count_reported(["same", "different", "different"]).cells
-        array([1, 2])
+        >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
+        array([1, 1])
         """
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
@@ -360,7 +363,17 @@ class Question:
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
         stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
-        return mechanism.count(stand_in.numbers(reported).astype(mechanism.shape.dtype))
+        codes, values = coded(reported)
+        gone = codes == MISSING
+        if gone.any() and not drop_missing:
+            raise ValueError(
+                f"{int(gone.sum())} of {len(codes)} reported answers are missing, first number "
+                f"{int(gone.argmax())}: leave them out with drop_missing=True"
+            )
+        table = stand_in._table(values, None, unknown)
+        table[-1] = 0  # those that are missing keep their places until the others are checked
+        stand_in._refuse_bad(codes, table)
+        return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.

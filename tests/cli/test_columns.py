@@ -334,7 +334,9 @@ def test_labels_that_were_randomised_already_are_counted_as_they_are(desk: Path)
     said = refused("count coffee.toml - --reported --question cheated -o x", desk, "same\nsecret\n")
     assert "line 2: this is not an answer to 'cheated'; answers are 'same', 'different'" in said
     said = refused("count coffee.toml - --reported --question drink -o x", desk, "tea\n\n")
-    assert said == "standard input, line 2: it is missing"
+    assert said == (
+        "standard input, line 2: the answer is missing: leave such answers out with --drop-missing"
+    )
     said = refused("count coffee.toml - --reported --question milk -o x", desk, "yes\n")
     assert "is not a label: count its reports with count(reports)" in said
 
@@ -440,3 +442,21 @@ def test_a_number_and_its_text_are_one_segment(desk: Path) -> None:
     rest = "coffee.toml t.jsonl --column drink --by w --question drink -o x.bin"
     assert good(f"encode {rest}").splitlines()[1:] == ["  1: 2"]
     assert count_reports("x-1.bin", survey())[1].n == 2
+
+
+def test_missing_and_unknown_labels_that_were_reported(desk: Path) -> None:
+    start = "count coffee.toml people.csv --column drink --reported --question drink -o c.json"
+    good(f"{start} --drop-missing --unknown other")
+    assert read_counts("c.json")[1].cells.tolist() == [1, 2, 1, 0]
+    (desk / "c.json").unlink()
+    said = refused(f"{start} --drop-missing", desk)
+    assert said.startswith("people.csv, line 4: this is not an answer to 'drink'; answers are 'e")
+    assert said.endswith("correct it, or name a label for such answers with --unknown")
+    said = refused(f"{start} --unknown other", desk)
+    assert said.endswith(
+        "line 5: the answer is missing: leave such answers out with --drop-missing"
+    )
+    assert "unknown must be one of the labels" in refused(f"{start} --unknown milk", desk)
+    for option in ("--drop-missing", "--unknown other"):
+        said = refused(f"{start.replace(' --reported', '')} {option}", desk)
+        assert said.startswith(f"{option.split()[0]} is for labels that were randomised already: ")

@@ -127,8 +127,9 @@ def refuse_answer(
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):
             if options.get("missing") is None and not options.get("drop_missing"):
-                way = ": leave such answers out with --drop-missing, or name a label for them with "
-                what = f"the answer is missing{way}--missing" if options else "it is missing"
+                what = "the answer is missing: leave such answers out with --drop-missing"
+                if "missing" in options:
+                    what += ", or name a label for them with --missing"
                 chunk.refuse(path, position, what)
         elif isinstance(question.mechanism, OpenMechanism):
             try:
@@ -137,8 +138,7 @@ def refuse_answer(
                 chunk.refuse(path, position, str(error))
         elif wrong(value):
             what = f"this is not an answer to {shown(question.name)}; answers are {listed(names)}"
-            if options:
-                what += ": correct it, or name a label for such answers with --unknown"
+            what += ": correct it, or name a label for such answers with --unknown"
             if is_text and chunk.places[position] == 1:
                 what += "; if it is a header, add --format csv and --column"
             chunk.refuse(path, position, what)
