@@ -201,8 +201,8 @@ def test_an_open_question_is_tuned_for_its_people() -> None:
         ),
         (lambda: mm.Question("q", LABELS, mm.Warner(0.7)), "has 4 labels, but its mechanism"),
         (
-            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7)),
-            "has other labels than its mechanism",
+            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7, ("c", "d"))),
+            "has the labels 'a', 'b', but its mechanism has 'c', 'd': name .* as labels=",
         ),
     ],
 )
@@ -341,3 +341,20 @@ def test_reported_answers_that_are_missing_or_unknown() -> None:
     assert "chai" not in str(error.value)
     with pytest.raises(ValueError, match=r"^unknown must be one of the labels"):
         DRINK.count_reported(said, drop_missing=True, unknown="milk")
+
+
+def test_a_design_takes_the_labels_of_the_question() -> None:
+    forced = mm.Question("t", ["Yes", "No"], mm.forced_response("1/6", "1/12"))
+    assert forced.mechanism == mm.forced_response("1/6", "1/12", ("Yes", "No"))
+    assert forced.count_reported(["Yes", "No", "No"]).cells.tolist() == [1, 2]
+    assert mm.Question("t", [",", "."], mm.Warner(0.7)).mechanism.labels == (",", ".")
+    crossed = mm.Question("t", ["cheated", "honest"], mm.crosswise("1/4"))
+    assert crossed.mechanism == mm.crosswise("1/4", ("cheated", "honest"))
+    assert crossed.count_reported(["same", "different"]).cells.tolist() == [1, 1]
+
+
+def test_a_design_with_yes_first_is_not_given_no_for_yes() -> None:
+    """The chances of being told to say yes and no differ, so the order matters."""
+    for labels in (["No", "Yes"], ["no", "yes"], ["No, never", "sometimes"], ["never", "True"]):
+        with pytest.raises(ValueError, match="but its mechanism has 'yes', 'no': name the answers"):
+            mm.Question("t", labels, mm.forced_response("1/6", "1/12"))

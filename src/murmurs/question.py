@@ -27,6 +27,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.mechanisms.survey_designs import YES_NO
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
@@ -98,8 +99,8 @@ class Question:
                 f"{self._called} has a mechanism: leave epsilon and people out, or leave the "
                 "mechanism out to have one chosen"
             )
-        if isinstance(self.mechanism, mechanisms.Design) and not self.labels:
-            object.__setattr__(self, "labels", self.mechanism.labels)
+        if isinstance(self.mechanism, mechanisms.Design):
+            self._share_labels(self.mechanism)
         self._check_mechanism(open)
 
     def _check_labels(self) -> None:
@@ -133,6 +134,17 @@ class Question:
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
 
+    def _share_labels(self, design: mechanisms.Design) -> None:
+        """Take the labels of the design, or give it those of the question for its default ones."""
+        if not self.labels:
+            object.__setattr__(self, "labels", design.labels)
+            return
+        has_default = design.labels == YES_NO and len(self.labels) == 2
+        if has_default and self.labels != YES_NO and not _is_reversed(self.labels):
+            reports = self.labels if design.reports == YES_NO else design.reports
+            renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
+            object.__setattr__(self, "mechanism", renamed)
+
     @property
     def _called(self) -> str:
         return f"question {shown(self.name)}"
@@ -161,7 +173,11 @@ class Question:
                 f"but its mechanism {mechanism} takes {mechanism.k} answers"
             )
         if mechanism.labels and mechanism.labels != self.labels:
-            raise ValueError(f"{called} has other labels than its mechanism {mechanism}")
+            raise ValueError(
+                f"{called} has the labels {listed(self.labels)}, but its mechanism has "
+                f"{listed(mechanism.labels)}: name the answers of the design in its own order, as "
+                "labels=[...], and leave them out of the question"
+            )
 
     @property
     def is_open(self) -> bool:
@@ -439,6 +455,17 @@ class Question:
             "mechanism": self.mechanism.to_document(),
         }
         return document | ({"ordered": True} if self.ordered else {})
+
+
+def _is_reversed(labels: tuple[str, ...]) -> bool:
+    """Whether the first of two labels says no, or the second yes; designs have yes first.
+
+    >>> _is_reversed(("No", "Yes")), _is_reversed(("Yes, once", "No")), _is_reversed(("a", "b"))
+    (True, False, False)
+    """
+    words = [label.casefold().replace(",", " ").split() for label in labels]
+    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
+    return first in _BOOLEANS[False] or second in _BOOLEANS[True]
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
