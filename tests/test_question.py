@@ -358,3 +358,24 @@ def test_a_design_with_yes_first_is_not_given_no_for_yes() -> None:
     for labels in (["No", "Yes"], ["no", "yes"], ["No, never", "sometimes"], ["never", "True"]):
         with pytest.raises(ValueError, match="but its mechanism has 'yes', 'no': name the answers"):
             mm.Question("t", labels, mm.forced_response("1/6", "1/12"))
+
+
+def test_labels_that_are_not_text_are_refused_with_the_way_out() -> None:
+    for zero in (0, np.int64(0)):
+        with pytest.raises(TypeError) as error:
+            mm.Question("nps", [zero, 1, 2], epsilon=1.0)  # type: ignore[list-item]
+        assert str(error.value) == (
+            "label 0 of question 'nps' must be text, not 0: write '0'; answers may then be whole "
+            "numbers"
+        )
+    with pytest.raises(TypeError) as error:
+        mm.Question("tea", ["no", True], epsilon=1.0)  # type: ignore[list-item]
+    assert str(error.value) == (
+        "label 1 of question 'tea' must be text, not True: write labels such as ['yes', 'no']; "
+        "answers may then be True and False"
+    )
+    with pytest.raises(TypeError, match=r"label 0 of question 'x' must be text, not 1\.5$"):
+        mm.Question("x", [1.5, "b"], epsilon=1.0)  # type: ignore[list-item]
+    # The way out works.
+    assert mm.Question("nps", ["0", "1"], epsilon=1.0).numbers([0, 1]).tolist() == [0, 1]
+    assert mm.Question("tea", ["yes", "no"], epsilon=1.0).numbers([True, False]).tolist() == [0, 1]

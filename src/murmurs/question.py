@@ -108,12 +108,28 @@ class Question:
         for number, label in enumerate(self.labels):
             # The first test is a fast path: there may be a million labels.
             if not (type(label) is str and label.isprintable()):
-                check_text(label, f"label {number} of {self._called}")
+                self._check_label(number, label)
             if not label.strip():
                 raise ValueError(f"{self._called} has an empty label")
             if label in seen:
                 raise ValueError(f"{self._called} has the label {shown(label)} twice")
             seen.add(label)
+
+    def _check_label(self, number: int, label: Any) -> None:
+        """Refuse a label that is not text, or not printable."""
+        what = f"label {number} of {self._called}"
+        if isinstance(label, bool | np.bool_):
+            raise TypeError(
+                f"{what} must be text, not {bool(label)}: write labels such as ['yes', 'no']; "
+                "answers may then be True and False"
+            )
+        if isinstance(label, int | np.integer):
+            text = shown(int(label))
+            raise TypeError(
+                f"{what} must be text, not {text}: write '{text}'; answers may then be whole "
+                "numbers"
+            )
+        check_text(label, what)
 
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
