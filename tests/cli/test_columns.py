@@ -460,3 +460,12 @@ def test_missing_and_unknown_labels_that_were_reported(desk: Path) -> None:
     for option in ("--drop-missing", "--unknown other"):
         said = refused(f"{start.replace(' --reported', '')} {option}", desk)
         assert said.startswith(f"{option.split()[0]} is for labels that were randomised already: ")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.jsonl", "x.TSV", "x.csv.gz"])
+def test_reports_are_not_written_under_the_name_of_another_format(name: str, desk: Path) -> None:
+    said = refused(f"encode coffee.toml people.txt --question drink -o {name}", desk)
+    assert said == (
+        f"-o {name}: reports are written in murmurs' own binary format, whatever the name, and not "
+        f"as {name[1:]}: give a name that ends in .bin"
+    )

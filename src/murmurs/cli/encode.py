@@ -27,7 +27,7 @@ from murmurs.cli.output import (
     tell,
     tell_segments,
 )
-from murmurs.files.columns import MOST_ROWS, Chunk
+from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
 from murmurs.mechanisms.longitudinal import Longitudinal
@@ -49,7 +49,9 @@ _BYTES = 2**24
 @click.option("--missing", metavar="LABEL", help="The label that missing answers are given.")
 @click.option("--drop-missing", is_flag=True, help="Leave missing answers out.")
 @click.option("--unknown", metavar="LABEL", help="The label for answers that are not labels.")
-@click.option("-o", "--output", type=new_file, required=True, help="The file of reports to write.")
+@click.option(
+    "-o", "--output", type=new_file, required=True, help="The file of reports to write: .bin."
+)
 @seed_option
 @as_json
 def command(
@@ -85,6 +87,7 @@ def command(
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
     """
+    _check_output(output)
     contract = read_survey(survey)
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
@@ -122,6 +125,16 @@ def command(
     else:
         numbers = {segment_name(segment): writer.n for segment, writer in writers.items()}
         tell_segments(what, output, numbers, document, as_json=as_json)
+
+
+def _check_output(output: Path) -> None:
+    """Refuse a name that promises another format than that of reports."""
+    if format_of(output) != "text":
+        suffix = "".join(output.suffixes[-2:] if output.suffix == ".gz" else output.suffixes[-1:])
+        raise ValueError(
+            f"-o {output}: reports are written in murmurs' own binary format, whatever the name, "
+            f"and not as {suffix}: give a name that ends in .bin"
+        )
 
 
 def _check_options(question: Question, options: dict[str, Any]) -> None:
