@@ -288,8 +288,8 @@ def test_an_open_question_is_tuned_for_its_people() -> None:
         ),
         (lambda: mm.Question("q", LABELS, mm.Warner(0.7)), "has 4 labels, but its mechanism"),
         (
-            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7)),
-            "has other labels than its mechanism",
+            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7, ("c", "d"))),
+            "has the labels 'a', 'b', but its mechanism has 'c', 'd': name .* as labels=",
         ),
     ],
 )
@@ -415,3 +415,54 @@ def test_one_answer_is_encoded_by_its_label() -> None:
     assert "mate" not in str(error.value)
     with pytest.raises(TypeError, match="a string, not of type int"):
         sure.encode(2)  # type: ignore[arg-type]
+
+
+def test_reported_answers_that_are_missing_or_unknown() -> None:
+    said = ["tea", None, "chai", "filter"]
+    counts = DRINK.count_reported(said, drop_missing=True, unknown="nothing")
+    assert counts.cells.tolist() == [0, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"^1 of 4 reported answers are missing, first number 1: "):
+        DRINK.count_reported(said, unknown="nothing")
+    with pytest.raises(ValueError, match=r"first answer number 2: .*unknown=\.\.\.$") as error:
+        DRINK.count_reported(said, drop_missing=True)
+    assert "chai" not in str(error.value)
+    with pytest.raises(ValueError, match=r"^unknown must be one of the labels"):
+        DRINK.count_reported(said, drop_missing=True, unknown="milk")
+
+
+def test_a_design_takes_the_labels_of_the_question() -> None:
+    forced = mm.Question("t", ["Yes", "No"], mm.forced_response("1/6", "1/12"))
+    assert forced.mechanism == mm.forced_response("1/6", "1/12", ("Yes", "No"))
+    assert forced.count_reported(["Yes", "No", "No"]).cells.tolist() == [1, 2]
+    assert mm.Question("t", [",", "."], mm.Warner(0.7)).mechanism.labels == (",", ".")
+    crossed = mm.Question("t", ["cheated", "honest"], mm.crosswise("1/4"))
+    assert crossed.mechanism == mm.crosswise("1/4", ("cheated", "honest"))
+    assert crossed.count_reported(["same", "different"]).cells.tolist() == [1, 1]
+
+
+def test_a_design_with_yes_first_is_not_given_no_for_yes() -> None:
+    """The chances of being told to say yes and no differ, so the order matters."""
+    for labels in (["No", "Yes"], ["no", "yes"], ["No, never", "sometimes"], ["never", "True"]):
+        with pytest.raises(ValueError, match="but its mechanism has 'yes', 'no': name the answers"):
+            mm.Question("t", labels, mm.forced_response("1/6", "1/12"))
+
+
+def test_labels_that_are_not_text_are_refused_with_the_way_out() -> None:
+    for zero in (0, np.int64(0)):
+        with pytest.raises(TypeError) as error:
+            mm.Question("nps", [zero, 1, 2], epsilon=1.0)  # type: ignore[list-item]
+        assert str(error.value) == (
+            "label 0 of question 'nps' must be text, not 0: write '0'; answers may then be whole "
+            "numbers"
+        )
+    with pytest.raises(TypeError) as error:
+        mm.Question("tea", ["no", True], epsilon=1.0)  # type: ignore[list-item]
+    assert str(error.value) == (
+        "label 1 of question 'tea' must be text, not True: write labels such as ['yes', 'no']; "
+        "answers may then be True and False"
+    )
+    with pytest.raises(TypeError, match=r"label 0 of question 'x' must be text, not 1\.5$"):
+        mm.Question("x", [1.5, "b"], epsilon=1.0)  # type: ignore[list-item]
+    # The way out works.
+    assert mm.Question("nps", ["0", "1"], epsilon=1.0).numbers([0, 1]).tolist() == [0, 1]
+    assert mm.Question("tea", ["yes", "no"], epsilon=1.0).numbers([True, False]).tolist() == [0, 1]

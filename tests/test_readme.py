@@ -31,7 +31,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv"]),
+        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
 )

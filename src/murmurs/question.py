@@ -27,6 +27,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.mechanisms.survey_designs import YES_NO
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
@@ -98,8 +99,8 @@ class Question:
                 f"{self._called} has a mechanism: leave epsilon and people out, or leave the "
                 "mechanism out to have one chosen"
             )
-        if isinstance(self.mechanism, mechanisms.Design) and not self.labels:
-            object.__setattr__(self, "labels", self.mechanism.labels)
+        if isinstance(self.mechanism, mechanisms.Design):
+            self._share_labels(self.mechanism)
         self._check_mechanism(open)
 
     def _check_labels(self) -> None:
@@ -107,13 +108,29 @@ class Question:
         for number, label in enumerate(self.labels):
             # The first test is a fast path: there may be a million labels.
             if not (type(label) is str and label.isprintable()):
-                check_text(label, f"label {number} of {self._called}")
+                self._check_label(number, label)
             if not label.strip():
                 raise ValueError(f"{self._called} has an empty label")
             form = unicodedata.normalize("NFC", label)
             if form in seen:
                 raise ValueError(f"{self._called} has the label {shown(label)} twice")
             seen.add(form)
+
+    def _check_label(self, number: int, label: Any) -> None:
+        """Refuse a label that is not text, or not printable."""
+        what = f"label {number} of {self._called}"
+        if isinstance(label, bool | np.bool_):
+            raise TypeError(
+                f"{what} must be text, not {bool(label)}: write labels such as ['yes', 'no']; "
+                "answers may then be True and False"
+            )
+        if isinstance(label, int | np.integer):
+            text = shown(int(label))
+            raise TypeError(
+                f"{what} must be text, not {text}: write '{text}'; answers may then be whole "
+                "numbers"
+            )
+        check_text(label, what)
 
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
@@ -133,6 +150,17 @@ class Question:
             found = choose(len(self.labels), epsilon)
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
+
+    def _share_labels(self, design: mechanisms.Design) -> None:
+        """Take the labels of the design, or give it those of the question for its default ones."""
+        if not self.labels:
+            object.__setattr__(self, "labels", design.labels)
+            return
+        has_default = design.labels == YES_NO and len(self.labels) == 2
+        if has_default and self.labels != YES_NO and not _is_reversed(self.labels):
+            reports = self.labels if design.reports == YES_NO else design.reports
+            renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
+            object.__setattr__(self, "mechanism", renamed)
 
     @property
     def _called(self) -> str:
@@ -162,7 +190,11 @@ class Question:
                 f"but its mechanism {mechanism} takes {mechanism.k} answers"
             )
         if mechanism.labels and mechanism.labels != self.labels:
-            raise ValueError(f"{called} has other labels than its mechanism {mechanism}")
+            raise ValueError(
+                f"{called} has the labels {listed(self.labels)}, but its mechanism has "
+                f"{listed(mechanism.labels)}: name the answers of the design in its own order, as "
+                "labels=[...], and leave them out of the question"
+            )
 
     @property
     def is_open(self) -> bool:
@@ -358,16 +390,19 @@ class Question:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
         return self.mechanism.count(reports)
 
-    def count_reported(self, reported: object) -> Counts:
+    def count_reported(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> Counts:
         """Add up answers that were randomised already, on paper or by telephone, by their labels.
 
         For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
-        randomised here.
+        randomised here. Missing ones are refused, unless ``drop_missing`` leaves them out, and so
+        are those that are no reports, unless ``unknown`` names a report for them.
 
         >>> from murmurs.mechanisms.survey_designs import crosswise
         >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
-        >>> crossed.count_reported(["same", "different", "different"]).cells
-        array([1, 2])
+        >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
+        array([1, 1])
         """
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
@@ -381,7 +416,17 @@ class Question:
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
         stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
-        return mechanism.count(stand_in.numbers(reported).astype(mechanism.shape.dtype))
+        codes, values = coded(reported)
+        gone = codes == MISSING
+        if gone.any() and not drop_missing:
+            raise ValueError(
+                f"{int(gone.sum())} of {len(codes)} reported answers are missing, first number "
+                f"{int(gone.argmax())}: leave them out with drop_missing=True"
+            )
+        table = stand_in._table(values, None, unknown)
+        table[-1] = 0  # those that are missing keep their places until the others are checked
+        stand_in._refuse_bad(codes, table)
+        return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
@@ -453,6 +498,17 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
+
+
+def _is_reversed(labels: tuple[str, ...]) -> bool:
+    """Whether the first of two labels says no, or the second yes; designs have yes first.
+
+    >>> _is_reversed(("No", "Yes")), _is_reversed(("Yes, once", "No")), _is_reversed(("a", "b"))
+    (True, False, False)
+    """
+    words = [label.casefold().replace(",", " ").split() for label in labels]
+    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
+    return first in _BOOLEANS[False] or second in _BOOLEANS[True]
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -334,7 +334,9 @@ def test_labels_that_were_randomised_already_are_counted_as_they_are(desk: Path)
     said = refused("count coffee.toml - --reported --question cheated -o x", desk, "same\nsecret\n")
     assert "line 2: this is not an answer to 'cheated'; answers are 'same', 'different'" in said
     said = refused("count coffee.toml - --reported --question drink -o x", desk, "tea\n\n")
-    assert said == "standard input, line 2: it is missing"
+    assert said == (
+        "standard input, line 2: the answer is missing: leave such answers out with --drop-missing"
+    )
     said = refused("count coffee.toml - --reported --question milk -o x", desk, "yes\n")
     assert "is not a label: count its reports with count(reports)" in said
 
@@ -397,3 +399,73 @@ def test_the_field_of_an_object_must_be_named(desk: Path) -> None:
     said = refused("encode coffee.toml people.jsonl --question drink -o x", desk)
     assert said.startswith("people.jsonl, line 1: this is not an answer to 'drink'; answers are")
     assert "region" not in said
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_segments_by_several_columns(suffix: str, desk: Path) -> None:
+    rows = [("tea", 41, "EU"), ("tea", 40, "US"), ("espresso", 40, "EU"), ("tea", 40, "EU")]
+    names = ("drink", "week", "region")
+    lines = [",".join(map(str, row)) for row in (names, *rows)]
+    (desk / "t.csv").write_text("\n".join(lines) + "\n")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    pq.write_table(pa.table(columns), "t.parquet")
+    texts = [json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows]
+    (desk / "t.jsonl").write_text("".join(texts))
+    rest = f"coffee.toml t.{suffix} --column drink --by week --by region --question drink"
+    good(f"encode {rest} -o r.bin")
+    assert sorted(path.name for path in desk.glob("r-*")) == [
+        *("r-40-EU.bin", "r-40-US.bin", "r-41-EU.bin")
+    ]
+    assert count_reports("r-40-EU.bin", survey())[1].cells.tolist() == [1, 1, 0, 0]
+    numbers = json.loads(good(f"count {rest} --reported -o c.json --json"))["segments"]
+    assert numbers == {"40-EU": 2, "40-US": 1, "41-EU": 1}
+    assert read_counts("c-41-EU.json")[1].cells.tolist() == [0, 1, 0, 0]
+    said = refused(f"count {rest} --by week --reported -o x.json", desk)
+    assert said == "--by week is given twice: name each column once"
+
+
+def test_segments_whose_joined_names_are_the_same_are_refused(desk: Path) -> None:
+    (desk / "t.csv").write_text("drink,a,b\ntea,x-y,z\ntea,x,y-z\n")
+    rest = "coffee.toml t.csv --column drink --by a --by b --question drink -o x.bin"
+    said = refused(f"encode {rest}", desk)
+    assert said == (
+        "the segments ('x-y', 'z') and ('x', 'y-z') would have the same file: rename one of them"
+    )
+    (desk / "t.csv").write_text(f"drink,a,b\ntea,{'x' * 60},{'y' * 60}\n")
+    assert "is longer than 100 bytes" in refused(f"encode {rest}", desk)
+    (desk / "t.csv").write_text("drink,a,b\ntea,x,z\ntea,x,\n")
+    assert "line 3: the segment is missing" in refused(f"encode {rest}", desk)
+
+
+def test_a_number_and_its_text_are_one_segment(desk: Path) -> None:
+    (desk / "t.jsonl").write_text('{"drink": "tea", "w": 1}\n{"drink": "tea", "w": "1"}\n')
+    rest = "coffee.toml t.jsonl --column drink --by w --question drink -o x.bin"
+    assert good(f"encode {rest}").splitlines()[1:] == ["  1: 2"]
+    assert count_reports("x-1.bin", survey())[1].n == 2
+
+
+def test_missing_and_unknown_labels_that_were_reported(desk: Path) -> None:
+    start = "count coffee.toml people.csv --column drink --reported --question drink -o c.json"
+    good(f"{start} --drop-missing --unknown other")
+    assert read_counts("c.json")[1].cells.tolist() == [1, 2, 1, 0]
+    (desk / "c.json").unlink()
+    said = refused(f"{start} --drop-missing", desk)
+    assert said.startswith("people.csv, line 4: this is not an answer to 'drink'; answers are 'e")
+    assert said.endswith("correct it, or name a label for such answers with --unknown")
+    said = refused(f"{start} --unknown other", desk)
+    assert said.endswith(
+        "line 5: the answer is missing: leave such answers out with --drop-missing"
+    )
+    assert "unknown must be one of the labels" in refused(f"{start} --unknown milk", desk)
+    for option in ("--drop-missing", "--unknown other"):
+        said = refused(f"{start.replace(' --reported', '')} {option}", desk)
+        assert said.startswith(f"{option.split()[0]} is for labels that were randomised already: ")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.jsonl", "x.TSV", "x.csv.gz"])
+def test_reports_are_not_written_under_the_name_of_another_format(name: str, desk: Path) -> None:
+    said = refused(f"encode coffee.toml people.txt --question drink -o {name}", desk)
+    assert said == (
+        f"-o {name}: reports are written in murmurs' own binary format, whatever the name, and not "
+        f"as {name[1:]}: give a name that ends in .bin"
+    )

@@ -69,7 +69,9 @@ def test_the_means_are_those_of_a_study_by_hand() -> None:
 
     row = one(estimators=keeping, laws=[0.5, 0.5, 0, 0, 0, 0, 0, 0], repetitions=7).rows[0]
     truth = np.array([0.5, 0.5, 0, 0, 0, 0, 0, 0])
-    errors = np.array([np.abs(estimators.simplex(c).shares - truth) for c in kept])
+    errors = np.array(
+        [np.abs(estimators.simplex(c).shares - truth) for c in kept[1:]]
+    )  # the first is a trial
     assert row.estimator == "keeping"
     assert row.law == "given"
     assert row.l1 == pytest.approx(errors.sum(axis=1).mean())
@@ -156,7 +158,7 @@ def test_laws_are_shares(name: str) -> None:
         (
             {"mechanisms": "OUE", "estimators": "likelihood"},
             ValueError,
-            "estimator 'likelihood' on",
+            "no estimator fits any mechanism: estimator 'likelihood' does not fit",
         ),
         ({"laws": "normal"}, ValueError, "there is no law 'normal'; choose one of uniform"),
         ({"laws": [0.5, 0.5]}, ValueError, r"has shape \(2,\), not one share for each of 8"),
@@ -229,3 +231,53 @@ def test_a_mechanism_with_a_larger_epsilon_is_refused() -> None:
             epsilons=[0.5],
             repetitions=2,
         )
+
+
+def test_estimators_that_do_not_fit_are_left_out_with_a_note() -> None:
+    given: dict[str, Any] = {
+        "answers": [5, 7],
+        "people": 1000,
+        "epsilons": [1, 2],
+        "repetitions": 2,
+        "random": 1,
+    }
+    found = mm.study(["KRR", "OUE"], estimators=["likelihood", "unbiased"], **given)
+    pairs = {(row.mechanism, row.estimator) for row in found.rows}
+    assert pairs == {("KRR", "likelihood"), ("KRR", "unbiased"), ("OUE", "unbiased")}
+    assert len(found) == 12
+    (note,) = found.notes
+    assert note.startswith("estimator 'likelihood' does not fit OUE and is left out: counts of OUE")
+    assert str(found).endswith(f"Note: {note}.")
+    alone = mm.study(["KRR"], estimators=["unbiased"], **given)
+    assert alone.notes == ()
+    assert alone.rows == tuple(
+        row for row in found.rows if (row.mechanism, row.estimator) == ("KRR", "unbiased")
+    )
+
+
+def test_an_estimator_that_fits_at_some_settings_is_left_out_at_others() -> None:
+    def small(counts: Any) -> Any:
+        if counts.mechanism.k > 4:
+            raise ValueError("too many answers")
+        return estimators.estimate(counts)
+
+    given: dict[str, Any] = {"people": 1000, "epsilons": 1, "repetitions": 2}
+    found = mm.study("KRR", answers=[3, 4, 5], estimators=small, **given)
+    assert [row.answers for row in found.rows] == [3, 4]
+    assert found.notes == (
+        "estimator 'small' does not fit KRR at 1 of 3 settings and is left out: too many answers",
+    )
+
+
+def test_nothing_is_measured_if_no_estimator_fits() -> None:
+    runs = []
+
+    def broken(counts: Any) -> Any:
+        runs.append(counts)
+        raise ValueError("cannot")
+
+    with pytest.raises(ValueError, match=r"^no estimator fits any mechanism: ") as error:
+        mm.study(["KRR", "OUE"], answers=5, people=9, epsilons=1, estimators=broken)
+    assert "'broken' does not fit KRR" in str(error.value)
+    assert "'broken' does not fit OUE" in str(error.value)
+    assert len(runs) == 2

@@ -22,7 +22,12 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 _OPTIONS = [
     click.option("--column", help="The column to read: its name, or its number from 1."),
-    click.option("--by", help="A second column: one file is written for each of its values."),
+    click.option(
+        "--by",
+        multiple=True,
+        help="A second column: one file is written for each of its values. Give it several times "
+        "for one file for each combination.",
+    ),
     click.option(
         "--format",
         "file_format",
@@ -47,7 +52,7 @@ class Columns(NamedTuple):
     """Which column of a file is read, and how."""
 
     column: str | None
-    by: str | None
+    by: tuple[str, ...]
     format: Format | None
     delimiter: str | None
     no_header: bool
@@ -74,8 +79,11 @@ class Columns(NamedTuple):
                 f"{named(path)} has columns: add --column with a name or a number, or --format "
                 "text if it has one value per line"
             )
-        if self.by is not None and self.column is None:
+        if self.by and self.column is None:
             raise ValueError("--by needs --column: say which column is counted")
+        for name in self.by:
+            if self.by.count(name) > 1:
+                raise ValueError(f"--by {name} is given twice: name each column once")
         return read_column(
             path,
             self.column,
@@ -90,9 +98,9 @@ class Columns(NamedTuple):
 class Outputs:
     """Where the parts of an output go: one file, or one for each segment."""
 
-    def __init__(self, output: Path, sources: list[Path], by: str | None) -> None:
+    def __init__(self, output: Path, sources: list[Path], by: tuple[str, ...]) -> None:
         self._output, self._sources = output, sources
-        self._segments = None if by is None else Segments(output)
+        self._segments = Segments(output) if by else None
 
     def path(self, segment: Any) -> Path:
         """Return the file of a segment; none that is read is overwritten."""
@@ -119,8 +127,9 @@ def refuse_answer(
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):
             if options.get("missing") is None and not options.get("drop_missing"):
-                way = ": leave such answers out with --drop-missing, or name a label for them with "
-                what = f"the answer is missing{way}--missing" if options else "it is missing"
+                what = "the answer is missing: leave such answers out with --drop-missing"
+                if "missing" in options:
+                    what += ", or name a label for them with --missing"
                 chunk.refuse(path, position, what)
         elif isinstance(question.mechanism, OpenMechanism):
             try:
@@ -129,8 +138,7 @@ def refuse_answer(
                 chunk.refuse(path, position, str(error))
         elif wrong(value):
             what = f"this is not an answer to {shown(question.name)}; answers are {listed(names)}"
-            if options:
-                what += ": correct it, or name a label for such answers with --unknown"
+            what += ": correct it, or name a label for such answers with --unknown"
             if is_text and chunk.places[position] == 1:
                 what += "; if it is a header, add --format csv and --column"
             chunk.refuse(path, position, what)

@@ -50,6 +50,10 @@ from murmurs.survey import Survey
     is_flag=True,
     help="The values are labels that were randomised already, on paper or by telephone.",
 )
+@click.option("--drop-missing", is_flag=True, help="With --reported: leave missing answers out.")
+@click.option(
+    "--unknown", metavar="LABEL", help="With --reported: the label for answers that are not labels."
+)
 @as_json
 def command(
     survey: Path,
@@ -59,11 +63,13 @@ def command(
     salvage: bool,
     name: str | None,
     column: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     file_format: Any,
     delimiter: str | None,
     no_header: bool,
     reported: bool,
+    drop_missing: bool,
+    unknown: str | None,
     as_json: bool,
 ) -> None:
     """Count the REPORTS to one question of SURVEY.
@@ -74,7 +80,7 @@ def command(
     --column, and nothing is randomised.
 
     With --by REGION and -o counts.json, the counts of each region are written to a file of their
-    own, such as counts-north.json.
+    own, such as counts-north.json; --by WEEK --by REGION writes counts-40-north.json.
 
     Several files of a longitudinal mechanism (a mechanism for repeated reports) need --people: the
     permanent noise of the same people does not average out.
@@ -84,6 +90,12 @@ def command(
       murmurs count coffee.json reports.bin -o counts.json
     """
     contract = read_survey(survey)
+    if not reported and (drop_missing or unknown is not None):
+        option = "--drop-missing" if drop_missing else "--unknown"
+        raise ValueError(
+            f"{option} is for labels that were randomised already: add --reported, or leave it out"
+        )
+    options = {"drop_missing": drop_missing, "unknown": unknown} if reported else None
     columns = Columns(column, by, file_format, delimiter, no_header)
     if columns.asked or reported or any(columns.kind(path) != "text" for path in reports):
         if salvage:
@@ -97,7 +109,7 @@ def command(
             people,
             name,
             columns,
-            reported=reported,
+            reported=options,
             as_json=as_json,
         )
         return
@@ -130,14 +142,14 @@ def _count_columns(
     name: str | None,
     columns: Columns,
     *,
-    reported: bool,
+    reported: dict[str, Any] | None,
     as_json: bool,
 ) -> None:
     """Count columns, in one file or by segment, and write one file of counts for each."""
     question = chosen_question(contract, name)
     found: dict[Any, list[Any]] = {}
     for path in files:
-        for segment, counts in counted_column(path, question, columns, reported=reported).items():
+        for segment, counts in counted_column(path, question, columns, reported).items():
             found.setdefault(segment, []).append(counts)
     if not found:
         raise ValueError(f"there are no rows in {', '.join(named(path) for path in files)}")
@@ -148,7 +160,7 @@ def _count_columns(
     n = sum(total.n for total in totals.values())
     document = {"question": question.name, "n": n}
     what = f"{n} reports to {question.name!r} counted; written to"
-    if columns.by is None:
+    if not columns.by:
         tell(what, output, document, as_json=as_json)
     else:
         numbers = {segment_name(segment): total.n for segment, total in totals.items()}

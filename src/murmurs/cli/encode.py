@@ -27,9 +27,9 @@ from murmurs.cli.output import (
     tell,
     tell_segments,
 )
-from murmurs.files.columns import MOST_ROWS, Chunk
+from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
-from murmurs.files.segments import segment_name
+from murmurs.files.segments import segment_name, segment_parts
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.randomness.secure import Secure
@@ -49,7 +49,9 @@ _BYTES = 2**24
 @click.option("--missing", metavar="LABEL", help="The label that missing answers are given.")
 @click.option("--drop-missing", is_flag=True, help="Leave missing answers out.")
 @click.option("--unknown", metavar="LABEL", help="The label for answers that are not labels.")
-@click.option("-o", "--output", type=new_file, required=True, help="The file of reports to write.")
+@click.option(
+    "-o", "--output", type=new_file, required=True, help="The file of reports to write: .bin."
+)
 @seed_option
 @as_json
 def command(
@@ -57,7 +59,7 @@ def command(
     answers: Path,
     name: str | None,
     column: str | None,
-    by: str | None,
+    by: tuple[str, ...],
     file_format: Any,
     delimiter: str | None,
     no_header: bool,
@@ -77,12 +79,15 @@ def command(
     each run draws new permanent responses: people who report again need murmurs.Device.
 
     With --by REGION and -o reports.bin, the reports of each region are written to a file of their
-    own, such as reports-north.bin. Segments are not private.
+    own, such as reports-north.bin. Segments are not private. For several columns give --by again:
+    --by WEEK --by REGION writes reports-40-north.bin. Do not encode the same answers once for each
+    column: every report about an answer costs its epsilon again.
 
     \b
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
     """
+    _check_output(output)
     contract = read_survey(survey)
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
@@ -94,17 +99,16 @@ def command(
     is_text = columns.kind(answers) == "text"
     writers: dict[Any, Writer] = {}
     with ExitStack() as stack:
-        if by is None:
+        if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
         for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
             for segment, part in chunk.by_segment(answers):
-                if segment not in writers:
-                    path = outputs.path(segment)
-                    writers[segment] = stack.enter_context(
-                        writing_reports(path, contract, question)
-                    )
+                key = segment_parts(segment) if by else None
+                if key not in writers:
+                    path = outputs.path(key)
+                    writers[key] = stack.enter_context(writing_reports(path, contract, question))
                 reports = _encoded(answers, part, question, random, options, is_text=is_text)
-                writers[segment].put(reports)
+                writers[key].put(reports)
     mechanism = question.mechanism
     if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
         say(
@@ -116,11 +120,21 @@ def command(
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
     what = f"{document['reports']} reports of {size} {unit} to {question.name!r} written to"
-    if by is None:
+    if not by:
         tell(what, output, document, as_json=as_json)
     else:
         numbers = {segment_name(segment): writer.n for segment, writer in writers.items()}
         tell_segments(what, output, numbers, document, as_json=as_json)
+
+
+def _check_output(output: Path) -> None:
+    """Refuse a name that promises another format than that of reports."""
+    if format_of(output) != "text":
+        suffix = "".join(output.suffixes[-2:] if output.suffix == ".gz" else output.suffixes[-1:])
+        raise ValueError(
+            f"-o {output}: reports are written in murmurs' own binary format, whatever the name, "
+            f"and not as {suffix}: give a name that ends in .bin"
+        )
 
 
 def _check_options(question: Question, options: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from murmurs.boundary.reading import is_digits, named
 from murmurs.cli.columns import Columns, refuse_answer
 from murmurs.counts import Counts
 from murmurs.files.columns import Chunk
+from murmurs.files.segments import segment_parts
 from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.mechanisms import KRR, Design
 from murmurs.question import Question
@@ -25,41 +26,49 @@ _OR_REPORTED = (
 
 
 def counted_column(
-    path: Path, question: Question, columns: Columns, *, reported: bool
+    path: Path, question: Question, columns: Columns, reported: dict[str, Any] | None
 ) -> dict[Any, Counts]:
-    """Return the counts of a column by segment, or under None if there are no segments."""
-    if reported:
-        question.count_reported([])  # refuses a question whose reports are not labels
+    """Return the counts of a column by segment, or under None if there are no segments.
+
+    ``reported`` are the options for labels that were randomised already, None for reports.
+    """
+    if reported is not None:
+        question.count_reported([], **reported)  # refuses what does not fit the question
     is_text = columns.kind(path) == "text"
     mechanism = question.mechanism
-    n: dict[Any, int] = {} if columns.by is not None else {None: 0}
+    n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
     for chunk in columns.chunks(path):
         for segment, part in chunk.by_segment(path):
-            if reported:
-                counts = _count_labels(path, part, question, is_text=is_text)
+            if reported is not None:
+                counts = _count_labels(path, part, question, reported, is_text=is_text)
             else:
                 counts = _count_reports(path, part, question)
+            segment = segment_parts(segment) if columns.by else None
             n[segment] = n.get(segment, 0) + counts.n
             cells[segment] = cells.get(segment, 0) + counts.cells
     nothing = np.zeros(mechanism.channel.cells, np.int64)
     return {segment: Counts(mechanism, n[segment], cells.get(segment, nothing)) for segment in n}
 
 
-def _count_labels(path: Path, chunk: Chunk, question: Question, *, is_text: bool) -> Counts:
+def _count_labels(
+    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+) -> Counts:
     try:
-        return question.count_reported(chunk.values)
+        return question.count_reported(chunk.values, **options)
     except (TypeError, ValueError, OverflowError):
 
         def wrong(value: Any) -> bool:
             try:
-                question.count_reported([value])
+                question.count_reported([value], **options)
             except (TypeError, ValueError, OverflowError):
                 return True
             return False
 
         names = _report_names(question)
-        refuse_answer(path, chunk, question, names=names, options={}, is_text=is_text, wrong=wrong)
+        refuse_answer(
+            path, chunk, question, names=names, options=options, is_text=is_text, wrong=wrong
+        )
         raise
 
 

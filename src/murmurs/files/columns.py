@@ -44,7 +44,8 @@ class Chunk(NamedTuple):
     """Some rows of a column, one after another.
 
     ``values`` are a list or an Arrow array. ``places`` are the lines or rows where they stand, from
-    1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded.
+    1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded; if there are
+    several, a segment is a tuple of their values.
     """
 
     values: Any
@@ -96,7 +97,7 @@ def format_of(path: AnyPath) -> Format:
 def read_column(
     path: AnyPath,
     column: Column | None = None,
-    by: Column | None = None,
+    by: Column | Sequence[Column] | None = None,
     *,
     format: Format | None = None,  # noqa: A002
     delimiter: str | None = None,
@@ -106,9 +107,9 @@ def read_column(
     r"""Return one column of a file in chunks, in bounded memory.
 
     ``column`` is a name, or a number from 1; text has none, and without one each line of JSON lines
-    is a value. ``by`` is a second column, for segments. Empty cells and lines, nulls and absent
-    fields are None. The suffix of the file gives the format, unless ``format`` does. Chunks of text
-    have at most ``most`` rows.
+    is a value. ``by`` is a second column, or several, for segments. Empty cells and lines, nulls
+    and absent fields are None. The suffix of the file gives the format, unless ``format`` does.
+    Chunks of text have at most ``most`` rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -119,29 +120,41 @@ def read_column(
     """
     file = Path(path)
     kind = format or format_of(file)
+    others = _others(by)
     if kind not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {shown(kind)}")
     if kind not in ("csv", "tsv") and (delimiter is not None or not header):
         raise ValueError(f"a delimiter and a missing header are for CSV, and {named(file)} is not")
     if kind == "text":
-        if column is not None or by is not None:
+        if column is not None or others:
             raise ValueError(
                 f"{named(file)} is read as text, one value per line, and has no columns: say "
                 f"which format it has, one of {', '.join(FORMATS[1:])}"
             )
         yield from _of_text(file, most)
     elif kind == "jsonl":
-        yield from _of_json_lines(file, column, by, most)
+        yield from _of_json_lines(file, column, others, most)
     elif column is None:
         raise ValueError(
             f"{named(file)} has columns: name one, or give its number; if it has one value per "
             "line, its format is text"
         )
     elif kind == "parquet":
-        yield from _of_parquet(file, column, by, most)
+        yield from _of_parquet(file, column, others, most)
     else:
         mark = _delimiter(delimiter, kind)
-        yield from _of_csv(file, column, by, mark, header=header, most=most)
+        yield from _of_csv(file, column, others, mark, header=header, most=most)
+
+
+def _others(by: Column | Sequence[Column] | None) -> tuple[Column, ...]:
+    """Return the columns of the segments, which must differ."""
+    if by is None:
+        return ()
+    others = (by,) if isinstance(by, str | int) else tuple(by)
+    for number, one in enumerate(others):
+        if one in others[:number]:
+            raise ValueError(f"segments by {shown(one)} twice: name each column once")
+    return others
 
 
 def _delimiter(given: str | None, kind: Format) -> str:
@@ -155,11 +168,11 @@ def _delimiter(given: str | None, kind: Format) -> str:
 
 def _of_text(path: Path, most: int) -> Iterator[Chunk]:
     texts = (text for _, block in blocks_of_lines(path) for text in block)
-    yield from _chunks(((text or None, None) for text in texts), most, by=False)
+    yield from _chunks(((text or None, ()) for text in texts), most, by=0)
 
 
 def _of_csv(
-    path: Path, column: Column, by: Column | None, delimiter: str, *, header: bool, most: int
+    path: Path, column: Column, by: tuple[Column, ...], delimiter: str, *, header: bool, most: int
 ) -> Iterator[Chunk]:
     source = rows(path, delimiter=delimiter)
     start = next(source, None)
@@ -168,17 +181,17 @@ def _of_csv(
     width = len(start[1])
     names = start[1] if header else None
     wanted = _index(path, column, names, width)
-    other = wanted if by is None else _index(path, by, names, width)
+    others = [_index(path, one, names, width) for one in by]
     where: list[int] = []
 
-    def cells() -> Iterator[tuple[str | None, str | None]]:
+    def cells() -> Iterator[tuple[str | None, tuple[str | None, ...]]]:
         for line, row in source if header else chain([start], source):
             if len(row) != width:
                 refuse(path, line, f"it has {len(row)} cells, and the first line has {width}")
             where.append(line)
-            yield row[wanted] or None, row[other] or None
+            yield row[wanted] or None, tuple(row[other] or None for other in others)
 
-    for chunk in _chunks(cells(), most, by=by is not None):
+    for chunk in _chunks(cells(), most, by=len(by)):
         n = len(chunk.values)
         yield chunk._replace(places=where[:n])
         del where[:n]
@@ -210,56 +223,71 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
 
 
 def _of_json_lines(
-    path: Path, column: Column | None, by: Column | None, most: int
+    path: Path, column: Column | None, by: tuple[Column, ...], most: int
 ) -> Iterator[Chunk]:
-    unseen = {str(name) for name in (column, by) if name is not None}
+    unseen = {str(name) for name in (column, *by) if name is not None}
 
-    def values() -> Iterator[tuple[Any, Any]]:
+    def values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         for line, text in lines(path):
             try:
                 found = document(text)
             except ValueError:
                 refuse(path, line, "this is not one JSON value")
-            if column is None and by is None:
-                yield found, None
+            if column is None and not by:
+                yield found, ()
                 continue
             if not isinstance(found, dict):
                 refuse(path, line, "this is not a JSON object with fields")
             unseen.difference_update(found)
             value = found if column is None else found.get(str(column))
-            yield value, found.get(str(by)) if by is not None else None
+            yield value, tuple(found.get(str(other)) for other in by)
 
-    yield from _chunks(values(), most, by=by is not None)
+    yield from _chunks(values(), most, by=len(by))
     if unseen:
         raise ValueError(
             f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"
         )
 
 
-def _chunks(pairs: Iterable[tuple[Any, Any]], most: int, *, by: bool) -> Iterator[Chunk]:
+def _chunks(pairs: Iterable[tuple[Any, tuple[Any, ...]]], most: int, *, by: int) -> Iterator[Chunk]:
     """Gather values and their segments; where a chunk ends depends only on the values."""
     values: list[Any] = []
-    segments: list[Any] = []
+    segments: list[list[Any]] = [[] for _ in range(by)]
     size, first = 0, 1
 
     def chunk() -> Chunk:
         places = range(first, first + len(values))
-        return Chunk(values, places, "line", coded(segments) if by else None)
+        return Chunk(values, places, "line", _together([coded(own) for own in segments]))
 
-    for value, segment in pairs:
+    for value, others in pairs:
         values.append(value)
-        if by:
-            segments.append(segment)
+        for own, other in zip(segments, others, strict=True):
+            own.append(other)
         size += len(value) if isinstance(value, str) else 1
         if size >= _MOST_CHARACTERS or len(values) >= most:
             yield chunk()
             first += len(values)
-            values, segments, size = [], [], 0
+            values, segments, size = [], [[] for _ in range(by)], 0
     if values:
         yield chunk()
 
 
-def _of_parquet(path: Path, column: Column, by: Column | None, most: int) -> Iterator[Chunk]:
+def _together(columns: list[Coded]) -> Coded | None:
+    """Return the segments of several columns as one: missing where any of them is."""
+    if len(columns) < 2:
+        return columns[0] if columns else None
+    stacked = np.stack([codes for codes, _ in columns], axis=1).astype(np.int64)
+    distinct, inverse = np.unique(stacked, axis=0, return_inverse=True)
+    values: list[Any] = []
+    numbers = np.full(len(distinct), MISSING, np.int64)
+    for row, codes in enumerate(distinct.tolist()):
+        if MISSING not in codes:
+            numbers[row] = len(values)
+            values.append(tuple(own[code] for (_, own), code in zip(columns, codes, strict=True)))
+    return Coded(numbers[inverse.reshape(-1)], values)
+
+
+def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -> Iterator[Chunk]:
     try:
         from pyarrow import types
         from pyarrow.parquet import ParquetFile
@@ -270,8 +298,8 @@ def _of_parquet(path: Path, column: Column, by: Column | None, most: int) -> Ite
     with _whole_parquet(path):
         schema = ParquetFile(path).schema_arrow
     wanted = _parquet_name(path, column, schema.names)
-    other = None if by is None else _parquet_name(path, by, schema.names)
-    names = list(dict.fromkeys([wanted, *([] if other is None else [other])]))
+    others = [_parquet_name(path, one, schema.names) for one in by]
+    names = list(dict.fromkeys([wanted, *others]))
     kinds = [schema.field(name).type for name in names]
     texts = [name for name, kind in zip(names, kinds, strict=True) if types.is_string(kind)]
     fixed = all(types.is_primitive(kind) or types.is_fixed_size_binary(kind) for kind in kinds)
@@ -284,7 +312,7 @@ def _of_parquet(path: Path, column: Column, by: Column | None, most: int) -> Ite
             batch = next(batches, None)
         if batch is None:
             return
-        segments = None if other is None else coded(batch.column(other))
+        segments = _together([coded(batch.column(other)) for other in others])
         places = range(first, first + len(batch))
         yield Chunk(batch.column(wanted), places, "row", segments)
         first += len(batch)

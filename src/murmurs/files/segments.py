@@ -1,4 +1,4 @@
-"""Segments: the values of a second column, each with a file of its own."""
+"""Segments: the values of a second column, or of several, each with a file of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MOST_SEGMENTS = 200
 """The most segments of a file: each has a file that is open at the same time."""
 
 _LONGEST = 100
+_RULE = "a segment is a part of a file's name:"
 _UNSAFE = frozenset('/\\:*?"<>|')
 
 
@@ -32,16 +33,19 @@ class Segments:
         if output == STANDARD:
             raise ValueError("segments are written to one file each, not to standard output")
         self._output = output
-        self._names: dict[str, str] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
 
     def path(self, segment: Any) -> Path:
         """Return the file of a segment."""
-        name = segment_name(segment)
+        parts, name = segment_parts(segment), segment_name(segment)
         folded = unicodedata.normalize("NFC", name).casefold()
-        if self._names.setdefault(folded, name) != name:
+        before = self._names.setdefault(folded, parts)
+        if before != parts:
+            texts = [", ".join(map(shown, both)) for both in (before, parts)]
+            where = "" if "-".join(before) == name else " on some computers"
             raise ValueError(
-                f"the segments {shown(self._names[folded])} and {shown(name)} would have the same "
-                "file on some computers: rename one of them"
+                f"the segments {' and '.join(f'({t})' if len(parts) > 1 else t for t in texts)} "
+                f"would have the same file{where}: rename one of them"
             )
         if len(self._names) > MOST_SEGMENTS:
             raise ValueError(
@@ -54,29 +58,42 @@ class Segments:
 def segment_name(segment: Any) -> str:
     """Return the text of a segment, if it is safe as a part of the name of a file.
 
-    >>> segment_name("north"), segment_name(7), segment_name(True)
-    ('north', '7', 'true')
+    >>> segment_name("north"), segment_name(7), segment_name(True), segment_name((7, "north"))
+    ('north', '7', 'true', '7-north')
     >>> segment_name("../north")
     Traceback (most recent call last):
     ValueError: a segment is a part of a file's name: '../north' has '/' in it
     """
+    name = "-".join(segment_parts(segment))
+    if len(name.encode()) > _LONGEST:
+        raise ValueError(f"{_RULE} {shown(name)} is longer than {_LONGEST} bytes")
+    return name
+
+
+def segment_parts(segment: Any) -> tuple[str, ...]:
+    """Return the texts of a segment, one for each column: what tells segments apart.
+
+    >>> segment_parts("north"), segment_parts((7, "north"))
+    (('north',), ('7', 'north'))
+    """
+    return tuple(map(_part, segment if isinstance(segment, tuple) else (segment,)))
+
+
+def _part(segment: Any) -> str:
     if isinstance(segment, bool):
         return str(segment).lower()
     if isinstance(segment, int):
         return str(segment)
     if isinstance(segment, datetime.date) and not isinstance(segment, datetime.datetime):
         return segment.isoformat()
-    rule = "a segment is a part of a file's name:"
     if not isinstance(segment, str):
-        raise TypeError(f"{rule} it must be text or a whole number, not {type(segment).__name__}")
+        raise TypeError(f"{_RULE} it must be text or a whole number, not {type(segment).__name__}")
     data = utf8(segment)
     if not segment.isprintable() or isinstance(data, int):
-        raise ValueError(f"{rule} {shown(segment)} has a control character in it")
+        raise ValueError(f"{_RULE} {shown(segment)} has a control character in it")
     bad = next((character for character in segment if character in _UNSAFE), None)
     if bad is not None:
-        raise ValueError(f"{rule} {shown(segment)} has {bad!r} in it")
+        raise ValueError(f"{_RULE} {shown(segment)} has {bad!r} in it")
     if segment != segment.strip(" .") or not segment:
-        raise ValueError(f"{rule} {shown(segment)} begins or ends with a blank or a dot")
-    if len(data) > _LONGEST:
-        raise ValueError(f"{rule} {shown(segment)} is longer than {_LONGEST} bytes")
+        raise ValueError(f"{_RULE} {shown(segment)} begins or ends with a blank or a dot")
     return segment

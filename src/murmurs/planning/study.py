@@ -68,12 +68,14 @@ class ErrorStudy:
 
     ``l1`` is the sum of the absolute errors of the shares, ``l2`` the sum of their squares, and
     ``largest`` the largest absolute error; each is a mean over the repetitions, with its standard
-    error beside it (``l1_se`` and so on). ``seed`` repeats the study.
+    error beside it (``l1_se`` and so on). ``seed`` repeats the study. ``notes`` say which
+    estimators were left out, and why: some do not work on the counts of some mechanisms.
     """
 
     rows: tuple[Row, ...]
     repetitions: int
     seed: int
+    notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns by name."""
@@ -164,6 +166,7 @@ class ErrorStudy:
         return (
             f"{self.table()}\n\nMeans of {self.repetitions} repetitions, each with its standard "
             "error; l1: sum of absolute errors, l2: of squared errors."
+            + "".join(f"\nNote: {note}." for note in self.notes)
         )
 
     def __repr__(self) -> str:
@@ -191,6 +194,9 @@ def study(
     `murmurs.planning.laws`), functions k -> shares, or shares. ``estimators`` are names,
     functions counts -> estimate, or "default". A mapping gives functions and shares names.
 
+    Before anything is measured, every estimator is tried on every mechanism. Pairs that do not fit
+    are left out, and `ErrorStudy.notes` names them; if none fits, that is an error.
+
     All estimators see the same counts. With the same seed a row has the same numbers, whatever else
     is compared; without one, `ErrorStudy.seed` tells which was drawn.
 
@@ -211,21 +217,62 @@ def study(
     privacy = [real(e, "epsilons", 1e-6, 700) for e in _several(epsilons, "epsilons")]
     repetitions = whole(repetitions, "repetitions", 2, 10**9)
     seed = _seed(random)
+    fitting, notes = _fitting(made, sizes, privacy, solved, max(numbers))
     rows: list[Row] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", known_estimators.NoiseDominates)
         for (name, make), k, epsilon in product(made.items(), sizes, privacy):
             mechanism = _mechanism(name, make, k, epsilon)
+            own = {solver: solved[solver] for solver in fitting[name, k, epsilon]}
             for (law, share), n in product(drawn.items(), numbers):
                 key = (name, law, k, n, epsilon)
                 rng = np.random.default_rng([seed, zlib.crc32(repr(key).encode())])
                 histogram = people_of(shares_of(share, k, law), n)
-                errors = _errors(mechanism, histogram, solved, repetitions, rng)
+                errors = _errors(mechanism, histogram, own, repetitions, rng)
                 rows += [
                     _row((name, solver, law, k, n, epsilon), found)
-                    for solver, found in zip(solved, errors, strict=True)
+                    for solver, found in zip(own, errors, strict=True)
                 ]
-    return ErrorStudy(tuple(rows), repetitions, seed)
+    return ErrorStudy(tuple(rows), repetitions, seed, notes)
+
+
+def _fitting(
+    made: Mapping[str, Make],
+    sizes: list[int],
+    privacy: list[float],
+    solvers: Mapping[str, Solve],
+    people: int,
+) -> tuple[dict[tuple[str, int, float], list[str]], tuple[str, ...]]:
+    """Return the estimators that work on each mechanism, and notes about those that do not.
+
+    Each is tried once, on the counts of so many people.
+    """
+    found: dict[tuple[str, int, float], list[str]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for (name, make), k, epsilon in product(made.items(), sizes, privacy):
+        mechanism = _mechanism(name, make, k, epsilon)
+        histogram = people_of(np.full(k, 1 / k), people)
+        counts = mechanism.simulate(histogram, np.random.default_rng(0))
+        fit = found[name, k, epsilon] = []
+        for solver, solve in solvers.items():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    solve(counts)
+            except (TypeError, ValueError) as error:
+                reasons.setdefault((solver, name), []).append(str(error))
+            else:
+                fit.append(solver)
+    times = len(sizes) * len(privacy)
+    notes = []
+    for (solver, name), said in reasons.items():
+        part = "" if len(said) == times else f" at {len(said)} of {times} settings"
+        notes.append(
+            f"estimator {shown(solver)} does not fit {name}{part} and is left out: {said[0]}"
+        )
+    if not any(found.values()):
+        raise ValueError("no estimator fits any mechanism: " + "; ".join(notes))
+    return found, tuple(notes)
 
 
 def _errors(
