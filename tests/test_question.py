@@ -423,7 +423,9 @@ def test_reported_answers_that_are_missing_or_unknown() -> None:
     assert counts.cells.tolist() == [0, 1, 1, 1]
     with pytest.raises(ValueError, match=r"^1 of 4 reported answers are missing, first number 1: "):
         DRINK.count_reported(said, unknown="nothing")
-    with pytest.raises(ValueError, match=r"first answer number 2: .*unknown=\.\.\.$") as error:
+    with pytest.raises(
+        ValueError, match=r"first answer number 2 \(from 0\): .*unknown=\.\.\.$"
+    ) as error:
         DRINK.count_reported(said, drop_missing=True)
     assert "chai" not in str(error.value)
     with pytest.raises(ValueError, match=r"^unknown must be one of the labels"):

@@ -367,3 +367,19 @@ def test_there_are_not_too_many_segments() -> None:
 def test_segments_are_not_written_to_standard_output() -> None:
     with pytest.raises(ValueError, match="not to standard output"):
         Segments(Path("-"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_segments_by_the_column_itself_are_refused(kind: str, tmp_path: Path) -> None:
+    """The names of their files would be the answers."""
+    path = tmp_path / f"a.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table({"drink": ["tea"], "region": ["north"]}), path)
+    elif kind == "csv":
+        path.write_text("drink,region\ntea,north\n")
+    else:
+        path.write_text('{"drink": "tea", "region": "north"}\n')
+    for by in ("drink", 1) if kind == "csv" else ("drink",):
+        with pytest.raises(ValueError, match="segments must be by another column"):
+            list(read_column(path, "drink", by))
+    assert sum(len(chunk.values) for chunk in read_column(path, "drink", "region")) == 1

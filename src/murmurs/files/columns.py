@@ -182,6 +182,7 @@ def _of_csv(
     names = start[1] if header else None
     wanted = _index(path, column, names, width)
     others = [_index(path, one, names, width) for one in by]
+    _refuse_same(wanted, others)
     where: list[int] = []
 
     def cells() -> Iterator[tuple[str | None, tuple[str | None, ...]]]:
@@ -222,10 +223,17 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
     )
 
 
+def _refuse_same(wanted: object, others: Sequence[object]) -> None:
+    """Refuse segments by the column itself: the names of their files would be the answers."""
+    if wanted is not None and wanted in others:
+        raise ValueError("segments must be by another column than the one that is read")
+
+
 def _of_json_lines(
     path: Path, column: Column | None, by: tuple[Column, ...], most: int
 ) -> Iterator[Chunk]:
     unseen = {str(name) for name in (column, *by) if name is not None}
+    _refuse_same(column if column is None else str(column), [str(one) for one in by])
 
     def values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         for line, text in lines(path):
@@ -299,6 +307,7 @@ def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -
         schema = ParquetFile(path).schema_arrow
     wanted = _parquet_name(path, column, schema.names)
     others = [_parquet_name(path, one, schema.names) for one in by]
+    _refuse_same(wanted, others)
     names = list(dict.fromkeys([wanted, *others]))
     kinds = [schema.field(name).type for name in names]
     texts = [name for name, kind in zip(names, kinds, strict=True) if types.is_string(kind)]
