@@ -231,3 +231,21 @@ def test_a_picture_has_the_title_and_the_order_of_its_question(desk: Path) -> No
     assert sorted(labels, key=text.index) == labels
     rows = csv.DictReader(io.StringIO(good("estimate scale.json --csv")))
     assert [row["answer"] for row in rows] == labels
+
+
+def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
+    line = "compare week3.json week1.json --names law arts"
+    this, other = (estimate_of(desk / f"week{number}.json") for number in (3, 1))
+    wanted = this.difference(other, names=("law", "arts"))
+    text = good(line)
+    assert text.startswith("What do you drink?: law (6000 reports) minus arts (6000 reports)")
+    assert wanted.table() in text
+    assert wanted.conclusion in text
+    assert "chang" not in text
+    assert json.loads(good(f"{line} --json"))["names"] == ["law", "arts"]
+    assert good(f"{line} --csv") == good(line.partition(" --names")[0] + " --csv")
+    good(f"{line} --plot named.svg")
+    good("compare week3.json week1.json --plot plain.svg")
+    assert (desk / "named.svg").read_text() != (desk / "plain.svg").read_text()
+    said = refused("compare week3.json week1.json --names law law", desk)
+    assert said.startswith("names are two different texts, such as ('law', 'arts'), not ")
