@@ -179,7 +179,6 @@ def test_another_question_is_refused(
         ("trend week1.json", "a trend needs at least two estimates, not 1"),
         ("trend week1.json week2.json --names a", "--names has 1 names for 2 files"),
         ("trend week1.json week2.json --names a,a", "two estimates have the name 'a'"),
-        ("trend week1.json week2.json --groups", "--groups is about the plot"),
         ("trend week1.json week2.json --csv --json", "give one of them"),
         ("compare week1.json week2.json --csv --json", "give one of them"),
         ("compare week1.json week2.json --plot a.xyz", "must end with .png"),
@@ -249,3 +248,8 @@ def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
     assert (desk / "named.svg").read_text() != (desk / "plain.svg").read_text()
     said = refused("compare week3.json week1.json --names law law", desk)
     assert said.startswith("names are two different texts, such as ('law', 'arts'), not ")
+
+
+def test_groups_without_a_picture_print_the_same_table(desk: Path) -> None:
+    line = "trend week1.json week2.json"
+    assert good(f"{line} --groups") == good(line)

@@ -43,7 +43,9 @@ from murmurs.inference.trend import Asked, trend
 )
 @level_option
 @click.option(
-    "--groups", is_flag=True, help="Plot groups without an order: marks instead of lines."
+    "--groups",
+    is_flag=True,
+    help="The files are groups without an order: --plot draws marks instead of lines.",
 )
 @candidates_option
 @complete_option
@@ -75,8 +77,6 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
-    elif groups:
-        raise click.UsageError("--groups is about the plot: add --plot, or leave it out")
     called = _names(counts, names)
     question, estimates = estimates_of(counts, candidates, complete)
     found = trend(estimates, called, people=people, target=target)
