@@ -13,6 +13,7 @@ import pytest
 import murmurs as mm
 from murmurs import Survey
 from murmurs.files.counts import read_counts, write_counts
+from murmurs.files.segments import segments_of
 from tests.cli.test_cli import SURVEY, TOML, desk, good, refused, run
 
 __all__ = ["desk"]  # the fixture of the other file
@@ -253,3 +254,31 @@ def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
 def test_groups_without_a_picture_print_the_same_table(desk: Path) -> None:
     line = "trend week1.json week2.json"
     assert good(f"{line} --groups") == good(line)
+
+
+def test_files_of_segments_are_named_after_the_segment(desk: Path) -> None:
+    for number, name in ((1, "north"), (2, "south-east"), (3, "west")):
+        (desk / f"my-counts-{name}.json").write_bytes((desk / f"week{number}.json").read_bytes())
+    files = "my-counts-north.json my-counts-south-east.json my-counts-west.json"
+    document = json.loads(good(f"trend {files} --json"))
+    assert document["periods"] == ["north", "south-east", "west"]
+
+
+@pytest.mark.parametrize(
+    ("stems", "names"),
+    [
+        (["c-a-x", "c-b-x"], ["a", "b"]),
+        (["c-a", "c-a-b"], ["a", "a-b"]),
+        (["a-b-a", "a-a"], ["b-a", "a"]),
+        (["2026-10", "2026-11"], ["2026-10", "2026-11"]),
+        (["c-40-EU", "c-40-US"], ["40-EU", "40-US"]),
+        (["c-x-40", "c-y-40"], ["x-40", "y-40"]),
+        (["c-", "c-a"], ["c-", "c-a"]),
+        (["monday", "tuesday"], ["monday", "tuesday"]),
+        (["c-a"], ["a"]),
+    ],
+)
+def test_what_files_have_in_common_is_no_part_of_the_segment(
+    stems: list[str], names: list[str]
+) -> None:
+    assert segments_of(stems) == names
