@@ -130,12 +130,21 @@ class Estimate:
         """Test for each answer whether anybody holds it; see `murmurs.inference.detection`."""
         return detect(self.fit, error_rate, control)
 
-    def difference(self, other: Estimate, target: Target = "population") -> Difference:
-        """Compare with another period, segment or release; see `murmurs.inference.difference`."""
+    def difference(
+        self,
+        other: Estimate,
+        target: Target = "population",
+        *,
+        names: tuple[str, str] | None = None,
+    ) -> Difference:
+        """Compare with another period, segment or release; see `murmurs.inference.difference`.
+
+        With ``names=("law", "arts")``, tables and plots say "law minus arts" instead of "change".
+        """
         if not isinstance(other, Estimate):
             way = "murmurs.estimate(counts) first" if isinstance(other, Counts) else "estimate both"
             raise TypeError(f"difference takes an Estimate, not {type(other).__name__}: {way}")
-        return Difference(self, other, target)
+        return Difference(self, other, target, names)
 
     @property
     def plausible(self) -> Floats:

@@ -226,7 +226,7 @@ def test_each_segment_has_its_own_file_of_counts(desk: Path) -> None:
     said = good(f"{start} -o c.json")
     assert said.splitlines() == [
         "5 reports to 'drink' counted; written to 3 files, c-….json",
-        *("  north: 2", "  south: 2", "  east: 1"),
+        *("  east: 1", "  north: 2", "  south: 2"),
     ]
     found = {name: read_counts(f"c-{name}.json")[1].cells.tolist() for name in ("north", "south")}
     assert found == {"north": [0, 2, 0, 0], "south": [1, 0, 0, 1]}
@@ -469,3 +469,12 @@ def test_reports_are_not_written_under_the_name_of_another_format(name: str, des
         f"-o {name}: reports are written in murmurs' own binary format, whatever the name, and not "
         f"as {name[1:]}: give a name that ends in .bin"
     )
+
+
+def test_segments_are_told_in_order(desk: Path) -> None:
+    weeks = ["10", "9", "x", "11", "2"]
+    (desk / "t.csv").write_text("drink,week\n" + "".join(f"tea,{week}\n" for week in weeks))
+    rest = "coffee.toml t.csv --column drink --by week --question drink"
+    wanted = [f"  {week}: 1" for week in ("2", "9", "10", "11", "x")]
+    assert good(f"encode {rest} -o r.bin").splitlines()[1:] == wanted
+    assert good(f"count {rest} --reported -o c.json").splitlines()[1:] == wanted

@@ -13,6 +13,7 @@ import pytest
 import murmurs as mm
 from murmurs import Survey
 from murmurs.files.counts import read_counts, write_counts
+from murmurs.files.segments import segments_of
 from tests.cli.test_cli import SURVEY, TOML, desk, good, refused, run
 
 __all__ = ["desk"]  # the fixture of the other file
@@ -179,7 +180,6 @@ def test_another_question_is_refused(
         ("trend week1.json", "a trend needs at least two estimates, not 1"),
         ("trend week1.json week2.json --names a", "--names has 1 names for 2 files"),
         ("trend week1.json week2.json --names a,a", "two estimates have the name 'a'"),
-        ("trend week1.json week2.json --groups", "--groups is about the plot"),
         ("trend week1.json week2.json --csv --json", "give one of them"),
         ("compare week1.json week2.json --csv --json", "give one of them"),
         ("compare week1.json week2.json --plot a.xyz", "must end with .png"),
@@ -231,3 +231,54 @@ def test_a_picture_has_the_title_and_the_order_of_its_question(desk: Path) -> No
     assert sorted(labels, key=text.index) == labels
     rows = csv.DictReader(io.StringIO(good("estimate scale.json --csv")))
     assert [row["answer"] for row in rows] == labels
+
+
+def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
+    line = "compare week3.json week1.json --names law arts"
+    this, other = (estimate_of(desk / f"week{number}.json") for number in (3, 1))
+    wanted = this.difference(other, names=("law", "arts"))
+    text = good(line)
+    assert text.startswith("What do you drink?: law (6000 reports) minus arts (6000 reports)")
+    assert wanted.table() in text
+    assert wanted.conclusion in text
+    assert "chang" not in text
+    assert json.loads(good(f"{line} --json"))["names"] == ["law", "arts"]
+    assert good(f"{line} --csv") == good(line.partition(" --names")[0] + " --csv")
+    good(f"{line} --plot named.svg")
+    good("compare week3.json week1.json --plot plain.svg")
+    assert (desk / "named.svg").read_text() != (desk / "plain.svg").read_text()
+    said = refused("compare week3.json week1.json --names law law", desk)
+    assert said.startswith("names are two different texts, such as ('law', 'arts'), not ")
+
+
+def test_groups_without_a_picture_print_the_same_table(desk: Path) -> None:
+    line = "trend week1.json week2.json"
+    assert good(f"{line} --groups") == good(line)
+
+
+def test_files_of_segments_are_named_after_the_segment(desk: Path) -> None:
+    for number, name in ((1, "north"), (2, "south-east"), (3, "west")):
+        (desk / f"my-counts-{name}.json").write_bytes((desk / f"week{number}.json").read_bytes())
+    files = "my-counts-north.json my-counts-south-east.json my-counts-west.json"
+    document = json.loads(good(f"trend {files} --json"))
+    assert document["periods"] == ["north", "south-east", "west"]
+
+
+@pytest.mark.parametrize(
+    ("stems", "names"),
+    [
+        (["c-a-x", "c-b-x"], ["a", "b"]),
+        (["c-a", "c-a-b"], ["a", "a-b"]),
+        (["a-b-a", "a-a"], ["b-a", "a"]),
+        (["2026-10", "2026-11"], ["2026-10", "2026-11"]),
+        (["c-40-EU", "c-40-US"], ["40-EU", "40-US"]),
+        (["c-x-40", "c-y-40"], ["x-40", "y-40"]),
+        (["c-", "c-a"], ["c-", "c-a"]),
+        (["monday", "tuesday"], ["monday", "tuesday"]),
+        (["c-a"], ["a"]),
+    ],
+)
+def test_what_files_have_in_common_is_no_part_of_the_segment(
+    stems: list[str], names: list[str]
+) -> None:
+    assert segments_of(stems) == names

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import scipy.stats
+from matplotlib.figure import Figure
 
 import murmurs as mm
 from murmurs import estimators
@@ -490,3 +491,33 @@ def test_few_people_are_noted() -> None:
         few.difference(many)
     )
     assert "Note" not in str(many.difference(many))
+
+
+def test_named_differences_speak_of_which_minus_which() -> None:
+    question = mm.Question("drink", ["tea", "mate"], epsilon=2.0, text="What do you drink?")
+    rng = np.random.default_rng(1)
+    law, arts = (question.estimate(question.simulate(n, rng)) for n in ([900, 100], [300, 700]))
+    plain, named = law.difference(arts), law.difference(arts, names=("law", "arts"))
+    assert plain.table().splitlines()[0].split()[:2] == ["answer", "change"]
+    assert "law minus arts" in named.table().splitlines()[0]
+    assert named.conclusion == (
+        "law minus arts, overall test that no share differs in the population: p < 1e-6."
+    )
+    assert "nothing changed" in plain.conclusion
+    axes = named.plot(Figure().add_subplot())
+    assert axes.get_title(loc="left") == f"What do you drink?\n{named.conclusion}"
+    assert axes.get_xlabel().startswith("difference law minus arts, percentage points, with 95 %")
+    assert "largest difference law minus arts, tea: +" in repr(named)
+    for shown in (str(named), repr(named), axes.get_xlabel()):
+        assert "chang" not in shown
+    assert named.to_document()["names"] == ["law", "arts"]
+    assert "names" not in plain.to_document()
+    assert named.to_csv() == plain.to_csv()
+
+
+@pytest.mark.parametrize("names", ["ab", ("law",), ("law", "law"), ("law", "arts", "x"), ("", "b")])
+def test_names_of_a_difference_are_two_different_texts(names: Any) -> None:
+    question = mm.Question("drink", ["tea", "mate"], epsilon=2.0)
+    found = question.estimate(question.simulate([50, 50], np.random.default_rng(1)))
+    with pytest.raises(ValueError, match=r"two different texts|must have a name"):
+        found.difference(found, names=names)

@@ -28,6 +28,12 @@ from murmurs.inference.fit import Target
 @click.command("compare", cls=Command)
 @click.argument("this", type=existing_file)
 @click.argument("other", type=existing_file)
+@click.option(
+    "--names",
+    nargs=2,
+    metavar="A B",
+    help="Names of the two, such as law arts: the differences are then called law minus arts.",
+)
 @target_option
 @level_option
 @candidates_option
@@ -38,6 +44,7 @@ from murmurs.inference.fit import Target
 def command(
     this: Path,
     other: Path,
+    names: tuple[str, str] | None,
     target: Target,
     level: float,
     candidates: Path | None,
@@ -54,12 +61,13 @@ def command(
     \b
     Example:
       murmurs compare tuesday.json monday.json
+      murmurs compare law.json arts.json --names law arts
     """
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
     question, (first, second) = estimates_of([this, other], candidates, complete)
-    found = first.difference(second, target)
+    found = first.difference(second, target, names=names)
     table = found.table(level=level)
     if plot is not None:
         save_plot(lambda axes: found.plot(axes, level), plot)
@@ -71,5 +79,6 @@ def command(
         print_csv(found.to_csv(level))
         return
     title = question.text or question.name
-    say(f"{title}: {this} ({first.n} reports) minus {other} ({second.n} reports)\n\n{table}")
+    one, two = (this, other) if names is None else names
+    say(f"{title}: {one} ({first.n} reports) minus {two} ({second.n} reports)\n\n{table}")
     say(f"\n{found.conclusion}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -168,7 +169,8 @@ def tell_segments(
     *,
     as_json: bool = False,
 ) -> None:
-    """Say what was written for each segment, and how many reports each has."""
+    """Say what was written for each segment, in order, and how many reports each has."""
+    numbers = {name: numbers[name] for name in sorted(numbers, key=_with_numbers)}
     if as_json:
         print_json({**document, "segments": numbers})
         return
@@ -176,6 +178,12 @@ def tell_segments(
     say(f"{what} {many}, {output.with_name(f'{output.stem}-…{output.suffix}')}")
     for name, n in numbers.items():
         say(f"  {name}: {n}")
+
+
+def _with_numbers(name: str) -> list[Any]:
+    """Return what to sort a name by: its texts, and its numbers as numbers (9 before 10)."""
+    parts: list[Any] = re.split(r"([0-9]+)", name)
+    return [int(part) if place % 2 else part.casefold() for place, part in enumerate(parts)]
 
 
 def chosen_question(survey: Survey, name: str | None) -> Question:

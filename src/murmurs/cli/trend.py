@@ -21,6 +21,7 @@ from murmurs.cli.output import (
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.several import estimates_of
+from murmurs.files.segments import segments_of
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
 
@@ -43,7 +44,9 @@ from murmurs.inference.trend import Asked, trend
 )
 @level_option
 @click.option(
-    "--groups", is_flag=True, help="Plot groups without an order: marks instead of lines."
+    "--groups",
+    is_flag=True,
+    help="The files are groups without an order: --plot draws marks instead of lines.",
 )
 @candidates_option
 @complete_option
@@ -75,8 +78,6 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
-    elif groups:
-        raise click.UsageError("--groups is about the plot: add --plot, or leave it out")
     called = _names(counts, names)
     question, estimates = estimates_of(counts, candidates, complete)
     found = trend(estimates, called, people=people, target=target)
@@ -97,11 +98,13 @@ def command(
 
 
 def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
-    """Return the names that were given, or those of the files without folder and ending."""
+    """Return the names that were given, or those of the files, of segments only the segment."""
     if names is not None:
         given = [name.strip() for name in names.split(",")]
         if len(given) != len(counts):
             raise ValueError(f"--names has {len(given)} names for {len(counts)} files")
         return given
     stems = [path.stem for path in counts]
-    return stems if len(set(stems)) == len(stems) else [str(path) for path in counts]
+    if len(set(stems)) < len(stems):
+        return [str(path) for path in counts]
+    return segments_of(stems)

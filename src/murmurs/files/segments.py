@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,33 @@ def _part(segment: Any) -> str:
     if segment != segment.strip(" .") or not segment:
         raise ValueError(f"{_RULE} {shown(segment)} begins or ends with a blank or a dot")
     return segment
+
+
+def segments_of(stems: Sequence[str]) -> list[str]:
+    """Return the segments in names of files that differ: without what is the same in all of them.
+
+    Numbers that are the same stay, as the year of a date does.
+
+    >>> segments_of(["counts-40-EU", "counts-41-EU"]), segments_of(["week1", "week2"])
+    (['40', '41'], ['week1', 'week2'])
+    >>> segments_of(["counts-2026-05", "counts-2026-06"])
+    ['2026-05', '2026-06']
+    """
+    several = [stem.split("-") for stem in stems]
+    most = min(map(len, several)) - 1
+    start = _same([parts[:most] for parts in several])
+    end = _same([parts[start:][::-1][: most - start] for parts in several])
+    found = ["-".join(parts[start : len(parts) - end]) for parts in several]
+    return found if all(found) else list(stems)
+
+
+def _same(several: Sequence[Sequence[str]]) -> int:
+    """Return how many first parts all have in common, without numbers at the end of these."""
+    found = 0
+    for parts in zip(*several, strict=False):
+        if len(set(parts)) > 1:
+            break
+        found += 1
+    while found and several[0][found - 1].isdigit():
+        found -= 1
+    return found

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 
-from murmurs.boundary.checks import real
+from murmurs.boundary.checks import real, shown
+from murmurs.boundary.texts import check_name
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail, normal_quantile, normal_tail
 from murmurs.present import frames
 from murmurs.present.plots import plot_changes
-from murmurs.present.text import changes_table, p_text
+from murmurs.present.text import changes_table, p_text, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,14 +95,19 @@ class Difference:
     """The shares of one estimate minus those of another, computed from the unbiased shares.
 
     The two must come from different people. For the population, the noise includes the sampling of
-    both; for the respondents, it is only the privacy noise.
+    both; for the respondents, it is only the privacy noise. ``names`` are those of the two, such as
+    ("law", "arts"); tables and plots then speak of the difference "law minus arts" instead of a
+    change.
     """
 
     this: Comparable
     other: Comparable
     target: Target = "population"
+    names: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
+        if self.names is not None:
+            object.__setattr__(self, "names", _two(self.names))
         if self.target not in get_args(Target):
             raise ValueError(f"target must be 'respondents' or 'population', not {self.target!r}")
         k, other = len(self.this.fit.unbiased), len(self.other.fit.unbiased)
@@ -115,6 +121,11 @@ class Difference:
         """The labels of the answers, or their numbers."""
         known = self.this.labels or self.other.labels
         return known or tuple(str(j) for j in range(len(self.shares)))
+
+    @property
+    def heading(self) -> str:
+        """What is shown: a change or, if the two have names, which minus which."""
+        return "change" if self.names is None else " minus ".join(map(printable, self.names))
 
     @property
     def ordered(self) -> bool:
@@ -177,7 +188,8 @@ class Difference:
         columns = self.columns(level)
         lists = {name: list(map(_plain, column)) for name, column in columns.items()}
         lists["p_values"] = lists.pop("p_value")
-        return {"target": self.target, "level": level, "p_value": self.p_value, **lists}
+        names = {} if self.names is None else {"names": list(self.names)}
+        return {"target": self.target, "level": level, "p_value": self.p_value, **names, **lists}
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
@@ -198,13 +210,17 @@ class Difference:
     def table(self, *, level: float = 0.95, limit: int = 40) -> str:
         """Return the table for the terminal: ordered answers in order, else the surest first."""
         heading = f"{100 * level:g} % interval"
-        return changes_table(self.columns(level), heading, limit, ordered=self.ordered)
+        columns = self.columns(level)
+        return changes_table(columns, heading, limit, ordered=self.ordered, what=self.heading)
 
     @property
     def conclusion(self) -> str:
         """What the overall test says, in one sentence."""
+        said = "Overall test that nothing changed"
+        if self.names is not None:
+            said = f"{self.heading}, overall test that no share differs"
         return (
-            f"Overall test that nothing changed in the {self.target}: "
+            f"{said} in the {self.target}: "
             f"p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
         )
 
@@ -223,8 +239,9 @@ class Difference:
         asked = getattr(self.this, "title", "")
         told = f"{asked}\n{self.conclusion}" if asked else self.conclusion
         columns, heading = self.columns(level), f"{100 * level:g} % intervals"
-        shown = told if title is None else title
-        return plot_changes(columns, heading, shown, axes, limit, ordered=self.ordered)
+        text = told if title is None else title
+        what = "change" if self.names is None else f"difference {self.heading}"
+        return plot_changes(columns, heading, text, axes, limit, ordered=self.ordered, what=what)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -240,10 +257,22 @@ class Difference:
 
     def __repr__(self) -> str:
         largest = int(np.abs(self.shares).argmax())
+        what = "change" if self.names is None else f"difference {self.heading},"
         return (
-            f"Difference({len(self.shares)} answers, target={self.target!r}, largest change "
+            f"Difference({len(self.shares)} answers, target={self.target!r}, largest {what} "
             f"{self.labels[largest]}: {self.shares[largest]:+.3g})"
         )
+
+
+def _two(names: Any) -> tuple[str, str]:
+    """Return the names of two estimates, if they are two different texts."""
+    rule = "names are two different texts, such as ('law', 'arts')"
+    found = () if isinstance(names, str) else tuple(names)
+    if len(found) != 2 or found[0] == found[1]:
+        raise ValueError(f"{rule}, not {shown(names)}")
+    for name in found:
+        check_name(name, "an estimate")
+    return found[0], found[1]
 
 
 def _plain(value: Any) -> Any:

@@ -94,10 +94,12 @@ def plot_changes(
     limit: int = 30,
     *,
     ordered: bool = False,
+    what: str = "change",
 ) -> Axes:
     """Draw changes of shares with their intervals, the surest first unless answers are ordered.
 
-    Those whose interval leaves zero out have another colour and a filled mark.
+    Those whose interval leaves zero out have another colour and a filled mark. ``what`` names them
+    on the axis.
     """
     p_values = columns["p_value"]
     order = np.arange(len(p_values)) if ordered else p_values.argsort(kind="stable")
@@ -122,7 +124,8 @@ def plot_changes(
         )
     axes.margins(x=0.14)
     filled = " (filled: without zero)" if sure.any() else ""
-    axes.set_xlabel(f"change, percentage points, with {heading}{filled}")
+    name = f"{what}, percentage points, with {heading}{filled}"
+    axes.set_xlabel(wrapped(name, _TITLE), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
     return axes

@@ -127,12 +127,17 @@ def shares_table(
 
 
 def changes_table(
-    columns: Mapping[str, Any], heading: str, limit: int = 40, *, ordered: bool = False
+    columns: Mapping[str, Any],
+    heading: str,
+    limit: int = 40,
+    *,
+    ordered: bool = False,
+    what: str = "change",
 ) -> str:
     """Return changes of shares with intervals and p-values, the smallest p-value first.
 
     Ordered answers keep their order. ``columns`` are answer, change, low, high and p_value;
-    ``heading`` names the interval.
+    ``heading`` names the interval, and ``what`` the change.
     """
     change, low, high = columns["change"], columns["low"], columns["high"]
     digits = shown_digits((high - low) / 4)
@@ -146,7 +151,7 @@ def changes_table(
         ]
         for j in order[:limit]
     ]
-    text = table(["answer", "change", heading, "p-value"], rows)
+    text = table(["answer", what, heading, "p-value"], rows)
     return text + (f"\n… and {len(order) - limit} more" if len(order) > limit else "")
 
 
