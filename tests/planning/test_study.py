@@ -281,3 +281,27 @@ def test_nothing_is_measured_if_no_estimator_fits() -> None:
     assert "'broken' does not fit KRR" in str(error.value)
     assert "'broken' does not fit OUE" in str(error.value)
     assert len(runs) == 2
+
+
+def test_one_epsilon_is_drawn_with_the_names_side_by_side() -> None:
+    found = one(mechanisms=["KRR", "OUE", "Subset"])
+    axes = found.plot(Figure(figsize=(8, 4.6), layout="constrained").add_subplot())
+    places = [bars.get_children()[0].get_xdata().tolist() for bars in axes.containers]  # type: ignore[attr-defined]
+    assert places == [[0], [1], [2]]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["KRR", "OUE", "Subset"]
+    assert axes.get_xlabel() == "epsilon 1"
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "log")
+    assert axes.get_legend() is None
+
+
+@pytest.mark.parametrize("epsilons", [1, [1, 2]])
+def test_the_title_of_a_study_uses_the_room_and_fits(epsilons: Any) -> None:
+    found = one(mechanisms=["KRR", "OUE"], epsilons=epsilons, people=100_000_000)
+    axes = found.plot()
+    title = "unbiased estimator, uniform, 8 answers, 100,000,000 people · 5 repetitions"
+    assert axes.get_title(loc="left") == title
+    axes.figure.canvas.draw()
+    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    left = next(t for t in axes.get_children() if getattr(t, "get_text", str)() == title)
+    assert left.get_window_extent(renderer).x1 <= axes.figure.bbox.x1
+    plt.close("all")

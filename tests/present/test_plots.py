@@ -117,3 +117,14 @@ def test_a_detection_is_short_in_print() -> None:
     assert repr(made().detected()) == (
         "Detection(4 of 4 answers present, error_rate=0.05, control='bonferroni')"
     )
+
+
+def test_marks_at_zero_are_whole() -> None:
+    """The axis ends at zero, and a mark there is drawn across it."""
+    estimate = made((0, 0, 0, 10_000))
+    axes = estimate.plot(fresh(), truth=np.array([0, 0, 0, 1.0]))
+    assert all(not line.get_clip_on() for line in axes.lines)
+    both = mm.trend([estimate, made((0, 0, 0, 10_000), seed=2)])
+    for joined in (True, False):
+        axes = both.plot(fresh(), joined=joined)
+        assert all(not line.get_clip_on() for line in axes.lines)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _SIZE = (8.0, 4.6)
 _LINE = 0.052
 """The height of a line of text, as a part of the height of the axes."""
-_ACROSS, _MOST_NAMES = 80, 26
-"""Characters that fit below the axes, and the most periods that are named there."""
+_ACROSS, _MOST_NAMES, _ABOVE = 80, 26, 86
+"""Characters that fit below the axes, the most periods named there, and characters above them."""
 
 
 def plot_periods(
@@ -43,9 +43,10 @@ def plot_periods(
     coloured = min(len(answers), len(SERIES))
     for row in range(coloured, len(answers)):
         faint: dict[str, Any] = {"linewidth": 0.8} if joined else {"marker": ".", "linestyle": ""}
-        axes.plot(places, share[row], color=GREY, alpha=0.6, zorder=1, **faint)
+        axes.plot(places, share[row], color=GREY, alpha=0.6, zorder=1, clip_on=False, **faint)
     for row, (colour, mark) in enumerate(SERIES[:coloured]):
         style: dict[str, Any] = {"color": colour, "marker": mark, "markersize": 6, "zorder": 3}
+        style["clip_on"] = False  # a mark at zero is whole
         if joined:
             axes.fill_between(places, low[row], high[row], color=colour, alpha=0.15, linewidth=0)
             axes.plot(places, share[row], linewidth=1.8, **style)
@@ -144,19 +145,22 @@ def plot_errors(
     """Draw y with two standard errors against x on logarithmic axes, one line for each name.
 
     ``series`` has rows for x, y and the standard errors of y; ``names`` are those of the two axes.
-    Lines of one of the ``groups`` have one colour and mark, and differ in their dashes.
+    Lines of one of the ``groups`` have one colour and mark, and differ in their dashes. If there is
+    only one x, the names stand side by side below the axes instead.
     """
     axes = new_axes(*_SIZE) if axes is None else axes
+    ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
+    beside = len(ticks) == 1
     several = list(dict.fromkeys(groups.values()))
     drawn = dict.fromkeys(several, 0)
-    for name, (x, y, error) in series.items():
+    for place, (name, (x, y, error)) in enumerate(series.items()):
         group = groups[name]
         number = several.index(group)
         colour, mark = SERIES[number % len(SERIES)]
         style = ("-", "--", ":", "-.")[(number // len(SERIES) + drawn[group]) % 4]
         drawn[group] += 1
         axes.errorbar(
-            x,
+            np.full(len(x), place) if beside else x,
             y,
             2 * error,
             color=colour,
@@ -166,19 +170,22 @@ def plot_errors(
             linewidth=1.6,
             label=printable(name),
         )
-    axes.set_xscale("log")
     axes.set_yscale("log")
-    ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
-    if len(ticks) <= 12:
+    if beside:
+        _name_places(axes, list(series))
+        axes.set_xlim(-0.5, len(series) - 0.5)
+    else:
+        axes.set_xscale("log")
+    if 1 < len(ticks) <= 12:
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.set_xticks([], minor=True)
-    axes.set_xlabel(names[0])
+    axes.set_xlabel(f"{names[0]} {ticks[0]:,g}" if beside else names[0])
     axes.set_ylabel(names[1])
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     for spine in axes.spines.values():
         spine.set_color(INK)
-    if len(series) > 1:
+    if len(series) > 1 and not beside:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, borderaxespad=0)
-    entitle(axes, title)
+    entitle(axes, title, _ABOVE)
     return axes

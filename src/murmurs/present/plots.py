@@ -62,12 +62,20 @@ def plot_shares(
     places = range(len(shown))
     axes.barh(places, share.clip(min=0), color=BAR, height=0.68)
     axes.hlines(places, low, high, color=INK, linewidth=1.4)
-    axes.plot(share, places, "|", color=INK, markersize=8)
+    axes.plot(share, places, "|", color=INK, markersize=8, clip_on=False)
     ends = np.maximum(high, 0)
     if truth is not None:
         marks = 100 * np.asarray(truth, np.float64)[shown]
         axes.plot(
-            marks, places, "D", color=MARK, markersize=5.5, markeredgecolor="white", label="truth"
+            marks,
+            places,
+            "D",
+            color=MARK,
+            markersize=5.5,
+            markeredgecolor="white",
+            label="truth",
+            clip_on=False,
+            zorder=3,
         )
         axes.legend(
             loc="lower right", bbox_to_anchor=(1, 1), borderpad=0, frameon=False, handletextpad=0.2
@@ -156,8 +164,13 @@ def fit_height(axes: Axes) -> None:
     axes.figure.set_size_inches(_WIDTH, height)  # type: ignore[union-attr]
 
 
-def entitle(axes: Axes, title: str) -> None:
-    """Set the title above the left edge; long labels to the left leave less room for it."""
-    labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
-    text = wrapped(title, _TITLE - max(map(len, labels.split("\n"))), most=4)
+def entitle(axes: Axes, title: str, width: int | None = None) -> None:
+    """Set the title above the left edge; long labels to the left leave less room for it.
+
+    ``width`` is that room in characters, where the labels are numbers.
+    """
+    if width is None:
+        labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
+        width = _TITLE - max(map(len, labels.split("\n")))
+    text = wrapped(title, width, most=4)
     axes.set_title(text, loc="left", parse_math=False, fontsize="medium")
