@@ -241,6 +241,9 @@ def test_positions_are_those_of_the_column_although_answers_are_left_out() -> No
     ):
         question.encode_many([None, "tea", None, 7], drop_missing=True)
     assert len(question.encode_many([None, "tea", None], drop_missing=True)) == 1
+    assert len(question.encode_many(["", "tea"], drop_missing=True)) == 1
+    with pytest.raises(ValueError, match=r"^answer number 0: .*: leave such answers out with drop"):
+        question.encode_many(["", "tea"])
 
 
 # The mechanism is chosen

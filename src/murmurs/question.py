@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded
+from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
@@ -245,8 +245,8 @@ class Question:
         ``answers`` are labels, one per person: a list, a NumPy array, or a column of pandas, polars
         or Arrow. Booleans stand for the labels yes and no (or true and false), whole numbers for
         labels that are numbers. Missing answers are refused, unless ``missing`` names a label for
-        them or ``drop_missing`` leaves them out. Answers that are not labels are refused, unless
-        ``unknown`` names a label for them.
+        them or ``drop_missing`` leaves them out (of an open question, empty strings too).
+        Answers that are not labels are refused, unless ``unknown`` names a label for them.
 
         >>> drink = Question("drink", ["tea", "mate", "other"], epsilon=8.0)
         >>> rng = np.random.default_rng(1)
@@ -262,6 +262,8 @@ class Question:
                 "choose one of the two"
             )
         if isinstance(self.mechanism, OpenMechanism):
+            if drop_missing:
+                column = without_empty(column)
             return self._encode_texts(column, random, missing, drop_missing, unknown)
         table = self._table(column.values, missing, unknown)
         if int(table.min()) < 0:
@@ -303,7 +305,8 @@ class Question:
             except (TypeError, ValueError) as error:
                 used = np.flatnonzero(codes == number)
                 if len(used):
-                    raise type(error)(f"answer number {int(used[0])}: {error}") from None
+                    way = ": leave such answers out with drop_missing=True" if value == "" else ""
+                    raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
         return mechanism.encode_coded(_present(codes), texts, random)
 

@@ -61,7 +61,6 @@ def command(
     \b
     Example:
       murmurs compare tuesday.json monday.json
-      murmurs compare law.json arts.json --names law arts
     """
     one_form(as_csv, as_json)
     if plot is not None:

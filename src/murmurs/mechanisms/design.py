@@ -86,7 +86,7 @@ class Design(Mechanism[int]):
             if names and len(names) != count:
                 raise ValueError(f"{len(names)} {what} do not fit a matrix with {count}")
             for number, name in enumerate(names):
-                check_text(name, f"{what} {number} of a design")
+                check_text(name, f"{what.removesuffix('s')} {number} of a design")
             if len(set(names)) != len(names):
                 raise ValueError(f"{what} of a design must differ from each other")
             self._set(**{what: names})
