@@ -383,3 +383,11 @@ def test_segments_by_the_column_itself_are_refused(kind: str, tmp_path: Path) ->
         with pytest.raises(ValueError, match="segments must be by another column"):
             list(read_column(path, "drink", by))
     assert sum(len(chunk.values) for chunk in read_column(path, "drink", "region")) == 1
+
+
+def test_columns_of_one_name_are_refused_by_number_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([pa.array(["tea"]), pa.array(["mate"])], names=["d", "d"]), path)
+    for column in ("d", 1, "2"):
+        with pytest.raises(ValueError, match="has several columns called 'd': rename them"):
+            list(read_column(path, column))

@@ -401,3 +401,8 @@ def test_a_picture_without_axes_is_a_new_figure() -> None:
     axes = trend(weeks()).plot()
     assert axes.figure is plt.gcf()
     plt.close("all")
+
+
+def test_a_trend_of_no_list_is_refused() -> None:
+    with pytest.raises(TypeError, match="a trend takes a list of estimates, not int"):
+        trend(5)  # type: ignore[arg-type]

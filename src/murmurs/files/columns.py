@@ -343,12 +343,13 @@ def _whole_parquet(path: Path) -> Iterator[None]:
 
 def _parquet_name(path: Path, column: Column, names: list[str]) -> str:
     """Return the name of a column; those of a Parquet file are in its schema, and may be told."""
-    if names.count(str(column)) > 1:
-        raise ValueError(f"{named(path)} has several columns called {shown(column)}")
-    if column in names:
-        return str(column)
-    if isinstance(column, int) or is_digits(column):
-        return names[_index(path, column, None, len(names))]
+    name = str(column)
+    if name not in names and (isinstance(column, int) or is_digits(column)):
+        name = names[_index(path, column, None, len(names))]
+    if names.count(name) > 1:
+        raise ValueError(f"{named(path)} has several columns called {shown(name)}: rename them")
+    if name in names:
+        return name
     raise ValueError(
         f"{named(path)} has no column called {shown(column)}; it has {listed(tuple(names))}"
     )

@@ -356,6 +356,8 @@ def trend(
         if names is not None:
             raise ValueError("the estimates have names already: leave names out, or pass a list")
         several, called = list(estimates.values()), list(estimates)
+    elif not isinstance(estimates, Iterable):
+        raise TypeError(f"a trend takes a list of estimates, not {type(estimates).__name__}")
     else:
         several = list(estimates)
         called = [str(j + 1) for j in range(len(several))] if names is None else list(names)
