@@ -38,7 +38,7 @@ from murmurs import (
     Subset,
 )
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import Over
+from murmurs.mechanisms import Over, Product
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]
@@ -228,6 +228,39 @@ def design(m: Design, x: int) -> Law:
     return {r: Fraction(row[x]) for r, row in enumerate(m.matrix)}
 
 
+def cohort_of(part: Mechanism[Any], report: Any) -> int | None:
+    """The cohort of a report, if the part has cohorts."""
+    table = getattr(part, "randomiser", None)
+    if table is None:
+        return None
+    return int(report // table.width) if isinstance(table, ORR) else int(report[0])
+
+
+def product(m: Product, x: int) -> Law:
+    """Independent reports of the parts; those with cohorts are in the same one."""
+    answers = []
+    for part in reversed(m.parts):
+        x, own = divmod(x, part.k)
+        answers.append(own)
+    law: Law = {(): Fraction(1)}
+    for part, own in zip(m.parts, reversed(answers), strict=True):
+        longer: Law = {}
+        for reports, weight in law.items():
+            before = {
+                cohort_of(other, report)
+                for other, report in zip(m.parts, reports, strict=False)
+                if cohort_of(other, report) is not None
+            }
+            for report, share in BY_KIND[type(part)](part, own).items():
+                cohort = cohort_of(part, report)
+                if cohort is None or not before:
+                    longer[(*reports, report)] = weight * share
+                elif cohort in before:  # given the cohort
+                    longer[(*reports, report)] = weight * share * (part.cohort_count or 1)
+        law = longer
+    return law
+
+
 BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     KRR: krr,
     SUE: sue,
@@ -245,7 +278,10 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     PermutedRappor: permuted,
     Over: over,
     Design: design,
+    Product: product,
 }
+
+FEW = ("tea", "Z\u00fcrich")
 
 SMALL: list[Mechanism[Any]] = [
     KRR(k=2, epsilon=0.8),
@@ -275,5 +311,23 @@ SMALL: list[Mechanism[Any]] = [
     Rappor(width=3, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
     Design([["1/2", "1/6", 0.25], [0.3, "1/2", 0.25], [0.2, "1/3", "1/2"]]),
     Design([[0.4, 0.1], [0.3, 0.3], [0.2, 0.2], [0.1, 0.4]], labels=("yes", "no")),
+    Product((KRR(k=2, epsilon=0.8), KRR(k=3, epsilon=2.0))),
+    Product((SUE(k=2, epsilon=1.0), OUE(k=3, epsilon=1.5))),
+    Product((Subset(k=4, epsilon=1.0, w=2), KRR(k=2, epsilon=1.0))),
+    Product((KRR(k=2, epsilon=1.0), KRR(k=2, epsilon=0.5), OUE(k=2, epsilon=1.0))),
+    Product((Hadamard(k=3, epsilon=1.0, blocks=1), Design([[0.6, 0.3], [0.4, 0.7]]))),
+    Product((ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(FEW), KRR(k=2, epsilon=0.5))),
+    Product(
+        (
+            ORR(epsilon=1.0, width=3, cohorts=3, salt=3).over(FEW),
+            PermutedRR(k=3, epsilon=1.0, width=2, cohorts=3, salt=1),
+        )
+    ),
+    Product(
+        (
+            ORappor(epsilon=2.0, width=3, cohorts=2, hashes=1, salt=1).over(FEW),
+            ORR(epsilon=1.0, width=2, cohorts=2, salt=1).over(FEW, complete=True),
+        )
+    ),
 ]
 """Small enough to walk every branch; at least one of each kind."""

@@ -31,6 +31,8 @@ class Channel(ABC):
 
     k: int
     repeats: Repeats = ONCE
+    factors: tuple[Channel, ...] = ()
+    """The channels of the single questions, if an answer combines answers to several."""
 
     @property
     @abstractmethod
@@ -89,6 +91,10 @@ class Channel(ABC):
         If people are split at random, as into cohorts, that is how many there are in each.
         """
         return self
+
+    def margin(self, cells: Integers, questions: tuple[int, ...]) -> Integers:
+        """Return the cells of some of the questions, if answers are combinations."""
+        raise TypeError(f"{type(self).__name__} is the channel of one question: it has no margins")
 
     @property
     def other(self) -> int | None:

@@ -41,6 +41,10 @@ class CountedMechanism(Protocol):
         """Return an open mechanism viewed over candidates."""
         ...
 
+    def select(self, questions: tuple[int, ...]) -> CountedMechanism:
+        """Return the mechanism of some of several questions asked together."""
+        ...
+
     def to_document(self) -> dict[str, Any]:
         """Return the mechanism as plain values for JSON."""
         ...
@@ -129,6 +133,18 @@ class Counts:
         """
         over = self.mechanism.over(candidates, complete=complete)
         return Counts(over, self.n, self.cells, self.times)
+
+    def margin(self, *questions: int) -> Counts:
+        """Return the counts of some of the questions of a joint table, such as one of them.
+
+        >>> import murmurs as mm
+        >>> both = mm.Product([mm.KRR(k=2, epsilon=1.0), mm.KRR(k=3, epsilon=1.0)])
+        >>> both.count([(0, 2), (1, 2)]).margin(1)
+        Counts(mechanism=KRR(k=3, epsilon=1.0), n=2, cells=array([0, 0, 2]))
+        """
+        mechanism = self.mechanism.select(questions)
+        channel = self.mechanism.channel
+        return Counts(mechanism, self.n, channel.margin(self.cells, questions), self.times)
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):

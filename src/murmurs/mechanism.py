@@ -66,6 +66,34 @@ class AnyMechanism(ABC, Generic[Report]):
         """The labels of the answers, if the mechanism knows them."""
         return ()
 
+    def select(self, questions: tuple[int, ...]) -> AnyMechanism[Any]:
+        """Refuse: only a product of mechanisms asks several questions."""
+        raise TypeError(f"{self} asks one question: it has no margins")
+
+    @property
+    def cohort_count(self) -> int | None:
+        """The number of cohorts that people are split into, if they are."""
+        return None
+
+    def _cells_of(self, reports: Reports) -> Integers | NDArray[np.uint8]:
+        """Return the cell that each report counts in or, if it counts in several, all of them.
+
+        The second is one row of zeros and ones per report, with a one at position 0 for the report
+        itself. Joint counts of several questions are made of these.
+        """
+        if self.channel.is_histogram:  # reports are numbered as the cells are
+            return np.asarray(reports, np.int64)
+        supports = getattr(self, "supports", None)
+        if supports is None:
+            raise TypeError(f"{self} does not say which cells its reports count in")
+        bits = np.unpackbits(
+            np.ascontiguousarray(supports(reports)),
+            axis=1,
+            count=self.channel.cells[0],
+            bitorder="little",
+        )
+        return np.insert(bits, 0, 1, axis=1)
+
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
         """Refuse: only an open mechanism takes candidates."""
         raise TypeError(f"{self} has a fixed list of answers; over() is for open questions")

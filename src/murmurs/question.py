@@ -549,17 +549,25 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
             )
         kind = str(mechanism.get("name"))
         if kind in mechanisms.survey_designs.BY_NAME:
-            return mechanisms.from_document(
-                {**({"labels": self.labels} if self.labels else {}), **mechanism}
-            )
-        if kind not in [*mechanisms.OPEN, "Design"]:
+            return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
+        if kind not in [*mechanisms.OPEN, "Design", "Product"]:
             if not self.labels:
                 raise ValueError(
                     f"question {name} has no labels; only open mechanisms "
                     f"({', '.join(mechanisms.OPEN)}) and designs do without"
                 )
             mechanism = {"k": len(self.labels), **mechanism}
-        return mechanisms.from_document(mechanism)
+        return self._single(mechanism)
+
+    def _single(self, document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
+        """Return the mechanism of one question; a product is that of several."""
+        made = mechanisms.from_document(document)
+        if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
+            raise ValueError(
+                f"question {shown(self.name)} has a Product for a mechanism, which is that of "
+                "several questions: ask them one by one"
+            )
+        return made
 
 
 def question_from_document(document: Any) -> Question:

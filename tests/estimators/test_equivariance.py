@@ -105,6 +105,9 @@ class Reordered:
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Reordered:
         raise AssertionError("answers are listed")
 
+    def select(self, questions: tuple[int, ...]) -> Reordered:
+        raise AssertionError("this is one question")
+
     def to_document(self) -> dict[str, Any]:
         return self.mechanism.to_document()
 

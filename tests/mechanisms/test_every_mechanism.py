@@ -23,7 +23,7 @@ from murmurs import kernels
 from murmurs.channels.hashed import Sketch
 from murmurs.kernels import compiled, reference
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import BY_NAME, Over, from_document
+from murmurs.mechanisms import BY_NAME, Over, Product, from_document
 from murmurs.mechanisms.local_hashing import Hashing
 from murmurs.privacy import exp_below
 from tests import laws
@@ -55,7 +55,12 @@ def cells_of(mechanism: AnyMechanism, report: Any) -> tuple[int, ...]:
 
 
 def test_every_kind_is_in_the_battery() -> None:
-    kinds = {*BY_NAME.values(), Over, mm.Design}  # an open mechanism is held to it over candidates
+    kinds = {
+        *BY_NAME.values(),
+        Over,
+        mm.Design,
+        Product,
+    }  # an open mechanism is held to it over candidates
     assert {type(m) for m in laws.SMALL} == kinds == set(laws.BY_KIND)
 
 

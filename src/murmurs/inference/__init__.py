@@ -1,3 +1,7 @@
 """Unbiased shares of counts with their noise, and intervals and tests."""
 
-from murmurs.inference import hadamard, least_squares  # noqa: F401  # importing registers their fits
+from murmurs.inference import (  # noqa: F401  # importing registers their fits
+    hadamard,
+    least_squares,
+    product,
+)

@@ -21,6 +21,7 @@ from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
 from murmurs.mechanisms.projective import ProjectiveGeometry
 from murmurs.mechanisms.rappor import Rappor
 from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch
@@ -43,14 +44,17 @@ __all__ = [
     "LocalHashing",
     "Mapped",
     "ORappor",
+    "OpenProduct",
     "Over",
     "PermutedRR",
     "PermutedRappor",
+    "Product",
     "ProjectiveGeometry",
     "Rappor",
     "Subset",
     "counts_from_document",
     "from_document",
+    "product_of",
 ]
 
 BY_NAME: dict[str, type[Mechanism[Any]]] = {
@@ -77,7 +81,10 @@ OPEN: dict[str, type[OpenMechanism[Any]]] = {kind.__name__: kind for kind in (OR
 """Mechanisms whose answers are strings."""
 
 
-def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
+AnyKind = Mechanism[Any] | OpenMechanism[Any] | OpenProduct
+
+
+def from_document(document: dict[str, Any]) -> AnyKind:
     """Return the mechanism that a JSON object describes; the inverse of its ``to_document``.
 
     >>> from_document({"name": "KRR", "k": 4, "epsilon": 1.0})
@@ -89,13 +96,15 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
     name = parameters.pop("name", None)
     if isinstance(name, str) and name in survey_designs.BY_NAME:
         return _design(name, parameters)
+    if name == "Product":
+        return product_of(_parts(parameters))
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
         **BY_NAME,
         **OPEN,
         "Design": Design,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = ", ".join([*kinds, *survey_designs.BY_NAME])
+        known = ", ".join([*kinds, "Product", *survey_designs.BY_NAME])
         raise ValueError(f"there is no mechanism {shown(name)}; there are {known}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
@@ -107,6 +116,16 @@ def from_document(document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[An
         return _seen_over(made, seen_over) if seen_over else made
     except TypeError as error:  # in a document, a wrong type is a wrong value
         raise ValueError(str(error)) from None
+
+
+def _parts(parameters: dict[str, Any]) -> list[Mechanism[Any] | OpenMechanism[Any]]:
+    """Return the mechanisms that the document of a product lists."""
+    if set(parameters) != {"parts"} or not isinstance(parameters["parts"], list):
+        raise ValueError(f"Product has parts, a list of mechanisms, not {shown(parameters)}")
+    parts = [from_document(part) for part in parameters["parts"]]
+    if any(isinstance(part, Combined) for part in parts):
+        raise ValueError("a part of a Product is itself a Product: list all mechanisms in one")
+    return parts  # type: ignore[return-value]
 
 
 def _design(name: str, parameters: dict[str, Any]) -> Design:

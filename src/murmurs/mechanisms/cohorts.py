@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.boundary.checks import whole
 from murmurs.channels.tables import Tables
@@ -83,8 +84,16 @@ class Cohorts(OpenMechanism[Report]):
         """
         return Over(self, strings.candidates(candidates, self.check), complete)
 
+    @property
+    def cohort_count(self) -> int | None:
+        """The number of cohorts."""
+        return self.cohorts
+
     def _encode_one(self, text: str, random: Randomness) -> Report:
-        cohort = random.below(self.cohorts)
+        return self._encode_in(random.below(self.cohorts), text, random)
+
+    def _encode_in(self, cohort: int, text: str, random: Randomness) -> Report:
+        """Return a report of one checked string in a cohort."""
         return self._randomise(cohort, self.places(text, cohort), random)
 
     def places(self, text: str, cohort: int) -> list[int]:
@@ -95,6 +104,13 @@ class Cohorts(OpenMechanism[Report]):
     def _encode_many(self, layout: Layout, answers: Integers, random: Bulk) -> Reports:
         cohorts = random.below(self.cohorts, len(answers)).astype(np.int64)
         return self._randomise_many(cohorts, layout.look_up(answers, cohorts), random)
+
+    def _cells_of(self, reports: Reports) -> Integers | NDArray[np.uint8]:
+        """Return the cell of each report within its cohort, or the bits that it sets there."""
+        if self.channel.exclusive:
+            return np.asarray(reports, np.int64) % self.width
+        bits = np.unpackbits(reports["bits"], axis=1, count=self.width, bitorder="little")
+        return np.insert(bits, 0, 1, axis=1)
 
 
 class ClosedCohorts(Mechanism[Report]):
@@ -135,8 +151,19 @@ class ClosedCohorts(Mechanism[Report]):
         """The law of the cells of all cohorts."""
         return self.randomiser.channel_for(self.layout, self.is_open)
 
+    @property
+    def cohort_count(self) -> int | None:
+        """The number of cohorts of the randomiser."""
+        return self.randomiser.cohorts
+
+    def _cells_of(self, reports: Reports) -> Integers | NDArray[np.uint8]:
+        return self.randomiser._cells_of(reports)
+
     def _encode_one(self, answer: int, random: Randomness) -> Report:
-        cohort = random.below(self.randomiser.cohorts)
+        return self._encode_in(random.below(self.randomiser.cohorts), answer, random)
+
+    def _encode_in(self, cohort: int, answer: int, random: Randomness) -> Report:
+        """Return a report of one checked answer in a cohort."""
         if answer == self.layout.k:
             drawn = [random.below(self.randomiser.width) for _ in range(self.randomiser.hashes)]
             return self.randomiser._randomise(cohort, list(dict.fromkeys(drawn)), random)
@@ -146,6 +173,10 @@ class ClosedCohorts(Mechanism[Report]):
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         cohorts = random.below(self.randomiser.cohorts, len(answers)).astype(np.int64)
+        return self._encode_many_in(cohorts, answers, random)
+
+    def _encode_many_in(self, cohorts: Integers, answers: Integers, random: Bulk) -> Reports:
+        """Return reports of a chunk of checked answers in given cohorts."""
         if not self.is_open:
             return self.randomiser._randomise_many(
                 cohorts, self.layout.look_up(answers, cohorts), random

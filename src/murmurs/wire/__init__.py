@@ -13,6 +13,7 @@ from murmurs.wire.category import Category
 from murmurs.wire.hashed import Hash, Hashed
 from murmurs.wire.members import Members
 from murmurs.wire.shape import BadReportError, Report, Reports, Shape, smallest_unsigned
+from murmurs.wire.together import Together
 
 __all__ = [
     "BadReportError",
@@ -26,5 +27,6 @@ __all__ = [
     "Report",
     "Reports",
     "Shape",
+    "Together",
     "smallest_unsigned",
 ]
