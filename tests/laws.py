@@ -38,7 +38,7 @@ from murmurs import (
     Subset,
 )
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import Over, Product
+from murmurs.mechanisms import Over, Prefixes, Product
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]
@@ -171,7 +171,7 @@ def cohort_law(table: Any, places: Callable[[int], Iterable[set[int]]]) -> Law:
     for cohort in range(table.cohorts):
         sets = list(places(cohort))
         for own in sets:
-            if isinstance(table, ORR):
+            if isinstance(table, ORR | Prefixes):
                 (place,) = own
                 at = cohort * table.width
                 every = range(at, at + table.width)
@@ -210,16 +210,29 @@ def permuted(m: PermutedRR | PermutedRappor, x: int) -> Law:
     return cohort_law(m.randomiser, places)
 
 
+def prefix_of(m: Prefixes, text: str, cohort: int) -> tuple[str, int]:
+    """What is hashed of a string in a cohort, and the first cohort of its level."""
+    start = 0
+    for length, cohorts in m.levels:
+        if cohort < start + cohorts:
+            return ("." + text if len(text) < length else "+" + text[:length]), start
+        start += cohorts
+    raise AssertionError("there is no such cohort")
+
+
 def over(m: Over[Any], x: int) -> Law:
     table = m.mechanism
 
     def places(cohort: int) -> list[set[int]]:
         if x == len(m.candidates):  # any hash is as likely
             return [set(p) for p in itertools.product(range(table.width), repeat=table.hashes)]
-        digest = hashlib.sha256(unicodedata.normalize("NFC", m.candidates[x]).encode()).digest()
+        text, start = unicodedata.normalize("NFC", m.candidates[x]), 0
+        if isinstance(table, Prefixes):
+            text, start = prefix_of(table, text, cohort)
+        digest = hashlib.sha256(text.encode()).digest()
         keys = [int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24)]
         numbers = [cohort * table.hashes + i for i in range(table.hashes)]
-        return [{bucket(keys[j % 4], table.salt + j, table.width) for j in numbers}]
+        return [{bucket(keys[(j - start) % 4], table.salt + j, table.width) for j in numbers}]
 
     return cohort_law(table, places)
 
@@ -309,6 +322,7 @@ SMALL: list[Mechanism[Any]] = [
     ),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7).over(["tea", "coffee"]),
     Rappor(width=3, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
+    Prefixes(epsilon=1.0, width=3, levels=((1, 2), (3, 5)), salt=5).over(["ab", "a", "mate"]),
     Design([["1/2", "1/6", 0.25], [0.3, "1/2", 0.25], [0.2, "1/3", "1/2"]]),
     Design([[0.4, 0.1], [0.3, 0.3], [0.2, 0.2], [0.1, 0.4]], labels=("yes", "no")),
     Product((KRR(k=2, epsilon=0.8), KRR(k=3, epsilon=2.0))),

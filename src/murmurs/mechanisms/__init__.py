@@ -21,6 +21,7 @@ from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
 from murmurs.mechanisms.projective import ProjectiveGeometry
 from murmurs.mechanisms.rappor import Rappor
@@ -48,6 +49,7 @@ __all__ = [
     "Over",
     "PermutedRR",
     "PermutedRappor",
+    "Prefixes",
     "Product",
     "ProjectiveGeometry",
     "Rappor",
@@ -77,7 +79,9 @@ BY_NAME: dict[str, type[Mechanism[Any]]] = {
     )
 }
 
-OPEN: dict[str, type[OpenMechanism[Any]]] = {kind.__name__: kind for kind in (ORR, ORappor, Rappor)}
+OPEN: dict[str, type[OpenMechanism[Any]]] = {
+    kind.__name__: kind for kind in (ORR, ORappor, Rappor, Prefixes)
+}
 """Mechanisms whose answers are strings."""
 
 

@@ -30,6 +30,11 @@ def normal_tail(values: Floats) -> Floats:
     return np.asarray(_scipy_special().ndtr(-values))
 
 
+def log_normal_tail(values: Floats) -> Floats:
+    """Return the logarithm of that probability, also where it underflows."""
+    return np.asarray(_scipy_special().log_ndtr(-values))
+
+
 def chi_square_tail(statistic: float, freedom: int) -> float:
     """Return the probability that a chi-square variable exceeds the statistic."""
     return float(_scipy_special().chdtrc(freedom, statistic))
