@@ -4,6 +4,8 @@ from murmurs import estimators
 from murmurs.counts import Counts, pool
 from murmurs.device import Device
 from murmurs.devices import Devices
+from murmurs.dictionary.dictionary import Dictionary
+from murmurs.dictionary.discovery import Discovery, discover
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
 from murmurs.inference.detection import Detection
@@ -67,7 +69,9 @@ __all__ = [
     "Detection",
     "Device",
     "Devices",
+    "Dictionary",
     "Difference",
+    "Discovery",
     "ErrorStudy",
     "Estimate",
     "Given",
@@ -91,6 +95,7 @@ __all__ = [
     "Warner",
     "crosswise",
     "dice",
+    "discover",
     "estimate",
     "estimators",
     "forced_response",
