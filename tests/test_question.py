@@ -314,6 +314,29 @@ def test_people_are_matched_by_label() -> None:
         DRINK.simulate({"mate": 5})
 
 
+def test_people_are_matched_by_the_labels_that_answers_are_matched_by() -> None:
+    rng = np.random.default_rng
+    stars = mm.Question("stars", ["1", "2", "3"], epsilon=2.0)
+    wanted = stars.closed.simulate([10, 20, 0], rng(1))
+    answers = pd.Series([2] * 20 + [1] * 10)
+    for people in (
+        {1: 10, 2: 20},
+        {"2": 20, "1": 10},
+        answers.value_counts(),
+        answers.astype(float).value_counts(),
+        answers.astype("category").value_counts(),
+        pl.Series(answers.tolist()).value_counts(),
+    ):
+        assert stars.simulate(people, rng(1)) == wanted
+    with pytest.raises(ValueError, match="people has the label 0, which is not an answer"):
+        stars.simulate(pd.Series([10, 20, 0]))
+    smokes = mm.Question("smokes", ["no", "yes"], epsilon=2.0)
+    told = pd.Series([True] * 3 + [False]).value_counts()
+    assert smokes.simulate(told, rng(1)) == smokes.closed.simulate([1, 3], rng(1))
+    design = mm.dice("1/2", ["1", "2", "3"])
+    assert design.simulate({1: 10, 2: 20}, rng(1)) == design.simulate([10, 20, 0], rng(1))
+
+
 def test_an_estimate_has_labels_title_and_order() -> None:
     scale = mm.Question(
         "mood", ["bad", "fair", "good"], epsilon=2.0, text="How are you?", ordered=True

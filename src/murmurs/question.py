@@ -447,8 +447,13 @@ class Question:
             drawn = over.simulate(list(people.values()), random)
             return Counts(self.mechanism, drawn.n, drawn.cells)
         k = self.mechanism.k
-        given = in_order(people, k, self.labels, "people", self._called)
+        given = in_order(people, k, self.labels, "people", self._called, self._find)
         return self.mechanism.simulate(given, random)
+
+    def _find(self, value: object) -> int | None:
+        """Return the number of the label that a value stands for, as in `encode_many`."""
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
 
     def estimate(
         self,
