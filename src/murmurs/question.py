@@ -22,12 +22,12 @@ from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
-from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
+from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.mechanisms.survey_designs import YES_NO
+from murmurs.mechanisms.survey_designs import YES_NO, says_no_first
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
@@ -37,7 +37,6 @@ GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
 
 _UNKNOWN = -2
-_BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ class Question:
             object.__setattr__(self, "labels", design.labels)
             return
         has_default = design.labels == YES_NO and len(self.labels) == 2
-        if has_default and self.labels != YES_NO and not _is_reversed(self.labels):
+        if has_default and self.labels != YES_NO and not says_no_first(self.labels):
             reports = self.labels if design.reports == YES_NO else design.reports
             renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
             object.__setattr__(self, "mechanism", renamed)
@@ -375,7 +374,7 @@ class Question:
     def _number_of(self, value: Any) -> int:
         """Return the number of the label that a value stands for."""
         if isinstance(value, bool | np.bool_):
-            names = _BOOLEANS[bool(value)]
+            names = BOOLEANS[bool(value)]
             named = [n for label, n in self._numbers.items() if label.lower() in names]
             return named[0] if len(named) == 1 else _UNKNOWN
         if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -506,17 +505,6 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
-
-
-def _is_reversed(labels: tuple[str, ...]) -> bool:
-    """Whether the first of two labels says no, or the second yes; designs have yes first.
-
-    >>> _is_reversed(("No", "Yes")), _is_reversed(("Yes, once", "No")), _is_reversed(("a", "b"))
-    (True, False, False)
-    """
-    words = [label.casefold().replace(",", " ").split() for label in labels]
-    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
-    return first in _BOOLEANS[False] or second in _BOOLEANS[True]
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,33 @@ def test_labels_are_not_exchanged_when_the_design_knows_them() -> None:
     counts = mm.Warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
     with pytest.raises(ValueError, match="have the labels 'yes', 'no': leave labels out"):
         mm.estimate(counts, labels=["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(mm.forced_response, "1/3", "1/6"),
+        partial(mm.unrelated_question, "7/10", "1/12"),
+        partial(mm.crosswise, "1/4"),
+        partial(mm.triangular, "1/4"),
+    ],
+)
+def test_the_label_for_yes_comes_first(make: Any) -> None:
+    """With no first, the shares of yes and no would be exchanged."""
+    for labels in (["no", "yes"], ["No", "Yes"], ["False", "True"]):
+        with pytest.raises(ValueError, match="put the label for yes first"):
+            make(labels=labels)
+    assert make(labels=["Yes", "No"]).labels == ("Yes", "No")
+    assert make(labels=["cheated", "did not"]).labels == ("cheated", "did not")
+    assert mm.Warner(0.7, labels=["no", "yes"]).labels == ("no", "yes")  # the same either way
+
+
+def test_a_survey_file_names_yes_first_too() -> None:
+    text = """name = "s"
+    [[questions]]
+    name = "cheated"
+    labels = ["no", "yes"]
+    mechanism = {name = "Crosswise", p = "1/4"}"""
+    with pytest.raises(ValueError, match="put the label for yes first"):
+        mm.Survey.from_toml(text)
+    assert mm.Survey.from_toml(text.replace('"no", "yes"', '"yes", "no"'))["cheated"].labels

@@ -8,6 +8,9 @@ from typing import Any
 
 from murmurs.boundary.checks import shown
 
+BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
+"""The labels, in small letters, that truth values stand for."""
+
 
 def as_tuple(values: Any, what: str) -> tuple[Any, ...]:
     """Return an iterable as a tuple; refuse a single string, a set or a mapping."""
