@@ -50,8 +50,8 @@ class Comparable(Protocol):
         """Shares on the simplex, to compute the noise."""
         ...
 
-    def standard_errors(self, target: Target) -> Floats:
-        """Return the standard errors of the unbiased shares."""
+    def standard_errors(self, target: Target, shares: Floats | None = None) -> Floats:
+        """Return the standard errors of the unbiased shares, at these shares or the estimated."""
         ...
 
 
@@ -152,8 +152,13 @@ class Difference:
 
     @cached_property
     def p_values(self) -> Floats:
-        """The two-sided p-values of the hypotheses that each share has not changed."""
-        return 2 * normal_tail(np.abs(self.shares) / np.maximum(self.standard_errors, _NO_NOISE))
+        """The two-sided p-values of the hypotheses that each share has not changed.
+
+        They take the noise at the shares of all people together, as the overall test does.
+        """
+        sides = (self.this, self.other)
+        errors = [side.standard_errors(self.target, common_shares(sides)) for side in sides]
+        return 2 * normal_tail(np.abs(self.shares) / np.maximum(np.hypot(*errors), _NO_NOISE))
 
     @cached_property
     def p_value(self) -> float:

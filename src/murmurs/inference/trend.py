@@ -156,9 +156,13 @@ class Trend:
 
     @cached_property
     def p_values(self) -> Floats:
-        """The p-values of the hypotheses that the share of each answer is always the same."""
+        """The p-values of the hypotheses that the share of each answer is always the same.
+
+        They take the noise at the shares of all people together, as the overall test does.
+        """
+        common = common_shares(self.estimates)
         shares = np.stack([estimate.fit.unbiased for estimate in self.estimates])
-        errors = np.stack([estimate.standard_errors(self.target) for estimate in self.estimates])
+        errors = np.stack([e.standard_errors(self.target, common) for e in self.estimates])
         weights = 1 / np.maximum(errors, 1e-13) ** 2  # shares may be known exactly
         mean = (weights * shares).sum(axis=0) / weights.sum(axis=0)
         statistics = (weights * (shares - mean) ** 2).sum(axis=0)
