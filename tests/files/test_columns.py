@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -391,3 +392,18 @@ def test_columns_of_one_name_are_refused_by_number_too(tmp_path: Path) -> None:
     for column in ("d", 1, "2"):
         with pytest.raises(ValueError, match="has several columns called 'd': rename them"):
             list(read_column(path, column))
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_an_empty_line_of_a_single_column_is_a_missing_value(tmp_path: Path, header: bool) -> None:
+    """So polars and Arrow write missing values; with more columns there is a delimiter."""
+    path = tmp_path / "a.csv"
+    column = pl.DataFrame({"drink": ["tea", None, "mate"]})
+    path.write_text(column.write_csv(include_header=header))
+    chunk = next(read_column(path, 1, header=header))
+    assert chunk.values == ["tea", None, "mate"]
+    assert list(chunk.places) == ([2, 3, 4] if header else [1, 2, 3])
+    column.with_columns(region=pl.lit("north")).write_csv(path)
+    assert next(read_column(path, 1)).values == ["tea", None, "mate"]
+    path.write_text("\ntea\n")
+    assert next(read_column(path, 1, header=False)).values == [None, "tea"]
