@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -193,7 +195,7 @@ def test_designs_can_be_asked_for_in_a_survey(document: dict[str, Any]) -> None:
         ({"name": "Warner"}, "^Warner needs p$"),
         ({"name": "Warner", "p": 0.75, "q": 1}, "^Warner has no parameter 'q'; it has p, labels$"),
         ({"name": "Warner", "p": None}, "p must be a probability"),
-        ({"name": "Design", "matrix": 3}, "a matrix are a list|must be"),
+        ({"name": "Design", "matrix": 3}, "the rows of a matrix are a list|must be"),
     ],
 )
 def test_a_wrong_document_is_refused(document: dict[str, Any], message: str) -> None:
@@ -284,3 +286,13 @@ def test_a_survey_file_names_yes_first_too() -> None:
     with pytest.raises(ValueError, match="put the label for yes first"):
         mm.Survey.from_toml(text)
     assert mm.Survey.from_toml(text.replace('"no", "yes"', '"yes", "no"'))["cheated"].labels
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
+    """A loop over a frame of polars returns its columns, and over one of pandas their names."""
+    turning = [[0.6, 0.3, 0.1], [0.1, 0.6, 0.3], [0.3, 0.1, 0.6]]
+    columns = {name: [row[j] for row in turning] for j, name in enumerate("abc")}
+    assert mm.Design(frame(columns)) == mm.Design(turning)
+    texts = {name: [str(x) for x in column] for name, column in columns.items()}
+    assert mm.Design(frame(texts)) == mm.Design(turning)
