@@ -506,10 +506,12 @@ def test_without_scipy_tests_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
 def test_few_people_are_noted() -> None:
     rr = mm.KRR(2, 20.0)
     few, many = (mm.estimate(rr.simulate([n, 0])) for n in (1, 30))
-    assert "Note: with only 1 people on one side, intervals and p-values are rough." in str(
+    assert "Note: with only 1 person on one side, intervals and p-values are rough." in str(
         few.difference(many)
     )
-    assert "Note" not in str(many.difference(many))
+    assert few.difference(many).to_document()["notes"] == list(few.difference(many).notes)
+    assert "Note: with only 1 person in one of them, " in str(mm.trend([few, many, many]))
+    assert "Note" not in str(many.difference(many)) + str(mm.trend([many, many]))
 
 
 def test_named_differences_speak_of_which_minus_which() -> None:

@@ -73,6 +73,16 @@ def common_shares(sides: Sequence[Comparable]) -> Floats:
     return np.average([side.plausible for side in sides], axis=0, weights=people)
 
 
+def few_people(sides: Sequence[Comparable]) -> tuple[str, ...]:
+    """Return the note that one side has few people, if one has."""
+    least = min(side.fit.counts.people for side in sides)
+    if least >= FEW_PEOPLE:
+        return ()
+    where = "on one side" if len(sides) == 2 else "in one of them"
+    people = "person" if least == 1 else "people"
+    return (f"with only {least} {people} {where}, intervals and p-values are rough",)
+
+
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
     """Return values' (inverse covariance) values, its degrees of freedom, and that inverse.
 
@@ -194,7 +204,14 @@ class Difference:
         lists = {name: list(map(_plain, column)) for name, column in columns.items()}
         lists["p_values"] = lists.pop("p_value")
         names = {} if self.names is None else {"names": list(self.names)}
-        return {"target": self.target, "level": level, "p_value": self.p_value, **names, **lists}
+        return {
+            "target": self.target,
+            "level": level,
+            "notes": list(self.notes),
+            "p_value": self.p_value,
+            **names,
+            **lists,
+        }
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
@@ -251,10 +268,7 @@ class Difference:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
-        least = min(side.fit.counts.people for side in (self.this, self.other))
-        if least >= FEW_PEOPLE:
-            return ()
-        return (f"with only {least} people on one side, intervals and p-values are rough",)
+        return few_people((self.this, self.other))
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)

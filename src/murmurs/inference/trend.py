@@ -19,6 +19,7 @@ from murmurs.boundary.checks import real, shown
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
+    few_people,
     has_covariance,
     squared_distance,
 )
@@ -198,9 +199,9 @@ class Trend:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
+        said = [*few_people(self.estimates)]
         if self.people == "different":
-            return ()
-        said = []
+            return tuple(said)
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
             said.append(
                 "the same people may share permanent noise between periods, and the tests treat it "
