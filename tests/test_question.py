@@ -179,12 +179,23 @@ def bad_text() -> Any:
     return pa.Array.from_buffers(pa.string(), 2, pa.array([b"secretx\xff", b"tea"]).buffers())
 
 
+class Incomparable(Talkative):
+    """An object whose comparison fails, and tells what it holds."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secretx")
+
+    __hash__ = object.__hash__
+
+
 STRANGE: dict[str, Any] = {
     "not UTF-8": bad_text,
     "not UTF-8 in chunks": lambda: pa.chunked_array([bad_text()]),
     "a date": lambda: pa.array([1234567891], pa.date32()),
     "a list": lambda: pa.array([["secretx"]]),
-    "a struct": lambda: pa.array([{"a": "secretx"}]),
+    "a struct": lambda: pa.array([{"secretx": "secretx"}]),
+    "a struct in a list": lambda: pl.Series([[{"secretx": 1}]]),
+    "an object that cannot be compared": lambda: [Incomparable()],
     "polars lists": lambda: pl.Series([["secretx"]]),
     "damaged codes": lambda: pa.DictionaryArray.from_arrays(
         pa.array([7], pa.int8()), pa.array(["tea"]), safe=False

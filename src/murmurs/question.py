@@ -304,7 +304,8 @@ class Question:
             except (TypeError, ValueError) as error:
                 used = np.flatnonzero(codes == number)
                 if len(used):
-                    way = ": leave such answers out with drop_missing=True" if value == "" else ""
+                    empty = isinstance(value, str) and not value
+                    way = ": leave such answers out with drop_missing=True" if empty else ""
                     raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
         return mechanism.encode_coded(_present(codes), texts, random)
