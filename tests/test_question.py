@@ -505,3 +505,22 @@ def test_labels_that_are_not_text_are_refused_with_the_way_out() -> None:
     # The way out works.
     assert mm.Question("nps", ["0", "1"], epsilon=1.0).numbers([0, 1]).tolist() == [0, 1]
     assert mm.Question("tea", ["yes", "no"], epsilon=1.0).numbers([True, False]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, pd.Index, pl.Series, pa.array])
+def test_labels_may_be_a_column(form: Any) -> None:
+    question = mm.Question("drink", form(["tea", "mate"]), epsilon=1.0)
+    assert question == mm.Question("drink", ["tea", "mate"], epsilon=1.0)
+    assert {type(label) for label in question.labels} == {str}
+    assert mm.Warner(0.7, form(["tea", "mate"])) == mm.Warner(0.7, ["tea", "mate"])
+
+
+def test_what_is_wrong_with_a_question_is_told_in_its_own_words() -> None:
+    for wrong, message in (
+        ({"labels": ["tea"]}, "question 'q' has one label: a question needs at least two"),
+        ({"people": 0}, "people must be from 1 to"),
+        ({"people": "many"}, "people must be a whole number, not 'many'"),
+        ({"labels": ["tea", "mate"], "open": "yes"}, "open must be True or False, not 'yes'"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            mm.Question("q", epsilon=1.0, **wrong)

@@ -19,10 +19,11 @@ import numpy as np
 
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
-from murmurs.boundary.checks import shown
+from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
 from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
+from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
@@ -90,6 +91,8 @@ class Question:
         object.__setattr__(self, "labels", as_tuple(self.labels, f"labels of {self._called}"))
         if not isinstance(self.ordered, bool):
             raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
+        if not isinstance(open, bool | None):
+            raise TypeError(f"open must be True or False, not {shown(open)}")
         self._check_labels()
         if self.mechanism is None:
             self._choose(epsilon, people, open)
@@ -142,10 +145,13 @@ class Question:
                     f"{called} is open: say how many people will answer, as people=100_000, to "
                     "have its mechanism tuned; or list its labels"
                 )
+            people = whole(people, "people", 1, MOST_PEOPLE)
             found = choose_open(epsilon, people, max(len(self.labels), CANDIDATES))
         else:
             if people is not None:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
+            if len(self.labels) == 1:
+                raise ValueError(f"{called} has one label: a question needs at least two")
             found = choose(len(self.labels), epsilon)
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
