@@ -327,6 +327,8 @@ class Question:
         self.closed  # noqa: B018 - refuses an open question
         column = coded(answers)
         table = self._table(column.values, missing, unknown)
+        if missing is None:
+            self._refuse_missing(column.codes, "leave them out")
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table)
         return np.asarray(table[column.codes])
@@ -359,15 +361,16 @@ class Question:
                 "correct them, or name a label for them with unknown=..."
             )
 
-    def _refuse_missing(self, codes: Any) -> None:
+    def _refuse_missing(
+        self, codes: Any, way: str = "leave them out with drop_missing=True"
+    ) -> None:
         if len(codes) == 0 or int(codes.min()) >= 0:
             return
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
                 f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
-                f"{int(bad.argmax())} (from 0): leave them out with drop_missing=True, or name a "
-                "label for them with missing=..."
+                f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
             )
 
     @cached_property

@@ -36,6 +36,8 @@ def coded(column: object) -> Coded:
     >>> codes.tolist(), values
     ([0, -1, 1, 0], ['tea', 'mate'])
     """
+    if isinstance(column, Coded):
+        return column
     if isinstance(column, str | bytes | bytearray):
         raise TypeError("answers are a list or a column, one per person, not one text")
     if isinstance(column, Mapping):
