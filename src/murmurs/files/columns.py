@@ -326,10 +326,25 @@ def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -
             batch = next(batches, None)
         if batch is None:
             return
-        segments = _together([coded(batch.column(other)) for other in others])
+        segments = _together([_segments_of(path, batch.column(other)) for other in others])
         places = range(first, first + len(batch))
         yield Chunk(batch.column(wanted), places, "row", segments)
         first += len(batch)
+
+
+def _segments_of(path: Path, column: Any) -> Coded:
+    """Return a column of segments: what labels are, and dates."""
+    from pyarrow import types
+
+    if types.is_date(column.type):
+        return coded(column.to_pylist())
+    try:
+        return coded(column)
+    except TypeError:
+        kind = str(column.type).partition("<")[0]
+        raise ValueError(
+            f"{named(path)}: segments are text, whole numbers or dates, not of type {kind}"
+        ) from None
 
 
 @contextlib.contextmanager
