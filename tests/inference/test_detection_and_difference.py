@@ -536,7 +536,9 @@ def test_named_differences_speak_of_which_minus_which() -> None:
     assert named.to_csv() == plain.to_csv()
 
 
-@pytest.mark.parametrize("names", ["ab", ("law",), ("law", "law"), ("law", "arts", "x"), ("", "b")])
+@pytest.mark.parametrize(
+    "names", ["ab", ("law",), ("law", "law"), ("law", "arts", "x"), ("", "b"), 5]
+)
 def test_names_of_a_difference_are_two_different_texts(names: Any) -> None:
     question = mm.Question("drink", ["tea", "mate"], epsilon=2.0)
     found = question.estimate(question.simulate([50, 50], np.random.default_rng(1)))

@@ -338,6 +338,8 @@ def test_what_cannot_be_a_trend_is_refused() -> None:
     one, two, three = weeks()
     with pytest.raises(ValueError, match="at least two estimates, not 1"):
         trend([one])
+    with pytest.raises(TypeError, match="names of estimates are a list, not 'ab'"):
+        trend([one, two], "ab")
     with pytest.raises(ValueError, match="2 names do not fit 3 estimates"):
         trend([one, two, three], ["a", "b"])
     with pytest.raises(ValueError, match="two estimates have the name 'a'"):

@@ -286,7 +286,7 @@ class Difference:
 def _two(names: Any) -> tuple[str, str]:
     """Return the names of two estimates, if they are two different texts."""
     rule = "names are two different texts, such as ('law', 'arts')"
-    found = () if isinstance(names, str) else tuple(names)
+    found = tuple(names) if isinstance(names, list | tuple) else ()
     if len(found) != 2 or found[0] == found[1]:
         raise ValueError(f"{rule}, not {shown(names)}")
     for name in found:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 import numpy as np
 
 from murmurs.boundary.checks import real, shown
+from murmurs.boundary.texts import as_tuple
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
@@ -365,7 +366,9 @@ def trend(
         raise TypeError(f"a trend takes a list of estimates, not {type(estimates).__name__}")
     else:
         several = list(estimates)
-        called = [str(j + 1) for j in range(len(several))] if names is None else list(names)
+        called = [str(j + 1) for j in range(len(several))]
+        if names is not None:
+            called = list(as_tuple(names, "names of estimates"))
     for number, one in enumerate(several):
         if not hasattr(one, "fit"):
             raise TypeError(
