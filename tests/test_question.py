@@ -33,12 +33,28 @@ FORMS: dict[str, Any] = {
     "pandas Categorical": pd.Categorical,
     "pandas Index": pd.Index,
     "pandas with an index": lambda x: pd.Series(x, index=range(100, 100 + len(x))),
+    "pandas with a shuffled index": lambda x: pd.Series(x, index=range(len(x))[::-1]),
+    "pandas unused categories": lambda x: pd.Categorical(
+        x, ["unused", *sorted({*x} - {None}, reverse=True), "unused too"]
+    ),
+    "pandas Arrow dictionary": lambda x: pd.Series(
+        x, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    ),
     "polars": pl.Series,
+    "polars slice": lambda x: pl.Series(["mate", *x], dtype=pl.Categorical)[1:],
     "polars categories": lambda x: pl.Series(x, dtype=pl.Categorical),
     "polars Enum": lambda x: pl.Series(x, dtype=pl.Enum([*LABELS, "mate"])),
     "Arrow": pa.array,
     "Arrow large strings": lambda x: pa.array(x, pa.large_string()),
     "Arrow chunks": lambda x: pa.chunked_array([x[:2], x[2:]]),
+    "Arrow string view": lambda x: pa.array(x, pa.string_view()),
+    "Arrow slice": lambda x: pa.array(["mate", None, *x]).slice(2),
+    "Arrow chunks and an empty one": lambda x: pa.chunked_array([x[:2], [], x[2:]], pa.string()),
+    "Arrow dictionary slice": lambda x: pa.array(["mate", None, *x]).dictionary_encode().slice(2),
+    "Arrow dictionary with a null": lambda x: pa.DictionaryArray.from_arrays(
+        pa.array([[None, "unused", *LABELS, "mate"].index(value) for value in x], pa.uint8()),
+        pa.array([None, "unused", *LABELS, "mate"]),
+    ),
     "Arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
     "Arrow dictionary chunks": lambda x: pa.chunked_array([x[:2], x[2:]]).dictionary_encode(),
 }
