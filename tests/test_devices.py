@@ -129,6 +129,22 @@ def test_periods_never_go_back_and_must_be_given() -> None:
         devices.report([0, 1], period=3)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [mm.LOSUE(2, 1.0, epsilon_permanent=2.0), mm.Rappor(8, 2, 4, f=0.5, p=0.25, q=0.75)],
+)
+def test_missing_answers_are_refused_with_a_way_out_that_there_is(mechanism: Any) -> None:
+    labels = ["tea", "mate"] if mechanism.__class__ is mm.LOSUE else ()
+    drink = mm.Question("drink", labels, mechanism)
+    devices = mm.Devices(drink, 3, memory="value")
+    with pytest.raises(ValueError, match=r"^answer number 1 is missing: leave those devices out"):
+        devices.report(["tea", None, "tea"])
+    assert len(devices.report(["tea", "tea"], who=[0, 2])) == 2
+    if labels:
+        with pytest.raises(ValueError, match=r"\(from 0\): leave them out, or name a label"):
+            drink.numbers(["tea", None])
+
+
 def test_what_keeps_nothing_is_refused() -> None:
     with pytest.raises(TypeError, match="has no permanent response to keep"):
         mm.Devices(mm.KRR(2, 1.0), 3, memory="value")  # type: ignore[arg-type]

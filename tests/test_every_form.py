@@ -299,6 +299,11 @@ BAD: dict[str, tuple[AnyMechanism[Any], Any, str]] = {
     "Arrow width": (RR, pa.array([b"\0"], pa.binary(1)), "report 0 is refused: 1 bytes are not"),
     "Arrow binary": (RR, chunked([*GOOD * 60, b"\0"], pa.binary()), "report 300 is refused: 1 by"),
     "Arrow text": (RR, chunked(["AAA="] * 300 + ["tea"], pa.string()), f"report 300 {NO_BASE64}"),
+    "a list with a null": (
+        BITS,
+        pa.array([[1], [None], [1]], pa.list_(pa.uint8(), 1)),
+        "report 1 has a missing byte",
+    ),
     "Arrow floats": (RR, pa.array([0.5]), "a column of double does not hold reports of Category"),
     "Arrow booleans": (RR, pa.array([True]), "a column of bool does not hold reports of Category"),
     "Arrow records": (HASHED, pa.array([{"seed": 1, "value": 2}]), "report 0 is refused: a report"),

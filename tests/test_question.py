@@ -33,12 +33,28 @@ FORMS: dict[str, Any] = {
     "pandas Categorical": pd.Categorical,
     "pandas Index": pd.Index,
     "pandas with an index": lambda x: pd.Series(x, index=range(100, 100 + len(x))),
+    "pandas with a shuffled index": lambda x: pd.Series(x, index=range(len(x))[::-1]),
+    "pandas unused categories": lambda x: pd.Categorical(
+        x, ["unused", *sorted({*x} - {None}, reverse=True), "unused too"]
+    ),
+    "pandas Arrow dictionary": lambda x: pd.Series(
+        x, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    ),
     "polars": pl.Series,
+    "polars slice": lambda x: pl.Series(["mate", *x], dtype=pl.Categorical)[1:],
     "polars categories": lambda x: pl.Series(x, dtype=pl.Categorical),
     "polars Enum": lambda x: pl.Series(x, dtype=pl.Enum([*LABELS, "mate"])),
     "Arrow": pa.array,
     "Arrow large strings": lambda x: pa.array(x, pa.large_string()),
     "Arrow chunks": lambda x: pa.chunked_array([x[:2], x[2:]]),
+    "Arrow string view": lambda x: pa.array(x, pa.string_view()),
+    "Arrow slice": lambda x: pa.array(["mate", None, *x]).slice(2),
+    "Arrow chunks and an empty one": lambda x: pa.chunked_array([x[:2], [], x[2:]], pa.string()),
+    "Arrow dictionary slice": lambda x: pa.array(["mate", None, *x]).dictionary_encode().slice(2),
+    "Arrow dictionary with a null": lambda x: pa.DictionaryArray.from_arrays(
+        pa.array([[None, "unused", *LABELS, "mate"].index(value) for value in x], pa.uint8()),
+        pa.array([None, "unused", *LABELS, "mate"]),
+    ),
     "Arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
     "Arrow dictionary chunks": lambda x: pa.chunked_array([x[:2], x[2:]]).dictionary_encode(),
 }
@@ -179,12 +195,23 @@ def bad_text() -> Any:
     return pa.Array.from_buffers(pa.string(), 2, pa.array([b"secretx\xff", b"tea"]).buffers())
 
 
+class Incomparable(Talkative):
+    """An object whose comparison fails, and tells what it holds."""
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secretx")
+
+    __hash__ = object.__hash__
+
+
 STRANGE: dict[str, Any] = {
     "not UTF-8": bad_text,
     "not UTF-8 in chunks": lambda: pa.chunked_array([bad_text()]),
     "a date": lambda: pa.array([1234567891], pa.date32()),
     "a list": lambda: pa.array([["secretx"]]),
-    "a struct": lambda: pa.array([{"a": "secretx"}]),
+    "a struct": lambda: pa.array([{"secretx": "secretx"}]),
+    "a struct in a list": lambda: pl.Series([[{"secretx": 1}]]),
+    "an object that cannot be compared": lambda: [Incomparable()],
     "polars lists": lambda: pl.Series([["secretx"]]),
     "damaged codes": lambda: pa.DictionaryArray.from_arrays(
         pa.array([7], pa.int8()), pa.array(["tea"]), safe=False
@@ -312,6 +339,29 @@ def test_people_are_matched_by_label() -> None:
         assert DRINK.simulate(people, rng(1)) == wanted
     with pytest.raises(ValueError, match="people has the label 'mate'"):
         DRINK.simulate({"mate": 5})
+
+
+def test_people_are_matched_by_the_labels_that_answers_are_matched_by() -> None:
+    rng = np.random.default_rng
+    stars = mm.Question("stars", ["1", "2", "3"], epsilon=2.0)
+    wanted = stars.closed.simulate([10, 20, 0], rng(1))
+    answers = pd.Series([2] * 20 + [1] * 10)
+    for people in (
+        {1: 10, 2: 20},
+        {"2": 20, "1": 10},
+        answers.value_counts(),
+        answers.astype(float).value_counts(),
+        answers.astype("category").value_counts(),
+        pl.Series(answers.tolist()).value_counts(),
+    ):
+        assert stars.simulate(people, rng(1)) == wanted
+    with pytest.raises(ValueError, match="people has the label 0, which is not an answer"):
+        stars.simulate(pd.Series([10, 20, 0]))
+    smokes = mm.Question("smokes", ["no", "yes"], epsilon=2.0)
+    told = pd.Series([True] * 3 + [False]).value_counts()
+    assert smokes.simulate(told, rng(1)) == smokes.closed.simulate([1, 3], rng(1))
+    design = mm.dice("1/2", ["1", "2", "3"])
+    assert design.simulate({1: 10, 2: 20}, rng(1)) == design.simulate([10, 20, 0], rng(1))
 
 
 def test_an_estimate_has_labels_title_and_order() -> None:
@@ -471,3 +521,22 @@ def test_labels_that_are_not_text_are_refused_with_the_way_out() -> None:
     # The way out works.
     assert mm.Question("nps", ["0", "1"], epsilon=1.0).numbers([0, 1]).tolist() == [0, 1]
     assert mm.Question("tea", ["yes", "no"], epsilon=1.0).numbers([True, False]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, pd.Index, pl.Series, pa.array])
+def test_labels_may_be_a_column(form: Any) -> None:
+    question = mm.Question("drink", form(["tea", "mate"]), epsilon=1.0)
+    assert question == mm.Question("drink", ["tea", "mate"], epsilon=1.0)
+    assert {type(label) for label in question.labels} == {str}
+    assert mm.Warner(0.7, form(["tea", "mate"])) == mm.Warner(0.7, ["tea", "mate"])
+
+
+def test_what_is_wrong_with_a_question_is_told_in_its_own_words() -> None:
+    for wrong, message in (
+        ({"labels": ["tea"]}, "question 'q' has one label: a question needs at least two"),
+        ({"people": 0}, "people must be from 1 to"),
+        ({"people": "many"}, "people must be a whole number, not 'many'"),
+        ({"labels": ["tea", "mate"], "open": "yes"}, "open must be True or False, not 'yes'"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            mm.Question("q", epsilon=1.0, **wrong)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import coded
+from murmurs.boundary.answers import MISSING, Coded, coded
 from murmurs.boundary.checks import integers, shown, whole
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism, OpenMechanism
@@ -103,16 +103,14 @@ class Devices:
         """Return the answers as numbers; strings of an open question get theirs as they come."""
         mechanism = self.mechanism
         if isinstance(mechanism, OpenMechanism):
-            column = coded(answers)
+            column = _present(answers)
             known = [
                 self._numbers.setdefault(mechanism.check(text), len(self._numbers))
                 for text in column.values
             ]
-            if (column.codes < 0).any():
-                raise ValueError("answers must not be missing: leave those devices out with who")
             found: Integers = np.array(known, np.int64)[column.codes]
         elif isinstance(self.question, Question):
-            found = self.question.numbers(answers)
+            found = self.question.numbers(_present(answers))
         else:
             found = self._checked(integers(answers, "answers"), mechanism)
         if len(found) != count:
@@ -161,3 +159,14 @@ class Devices:
             kept[new] = self._responses[new]
             drawn[new] = True
             self._responses[holders] = kept[holders]
+
+
+def _present(answers: object) -> Coded:
+    """Return a column of answers, of which none may be missing."""
+    column = coded(answers)
+    missing = column.codes == MISSING
+    if missing.any():
+        raise ValueError(
+            f"answer number {int(missing.argmax())} is missing: leave those devices out with who"
+        )
+    return column

@@ -94,13 +94,16 @@ class Estimate:
             raise ValueError(f"{len(given)} labels do not fit {len(self.shares)} answers")
         return replace(self, labels=given)
 
-    def standard_errors(self, target: Target = "population") -> Floats:
+    def standard_errors(
+        self, target: Target = "population", shares: Floats | None = None
+    ) -> Floats:
         """Return the standard error of each unbiased share, computed at the estimated shares.
 
         For respondents it covers only the privacy noise; for the population also the sampling.
+        Tests compute it at the ``shares`` of their hypothesis.
         """
-        scale = self._scale(target)
-        share = self.plausible
+        scale = self._scale(target, shares)
+        share = self.plausible if shares is None else shares
         variance = scale.constant + scale.slope * share - scale.bend * share**2
         return np.sqrt(np.maximum(variance, 0))
 
@@ -155,8 +158,8 @@ class Estimate:
     def _noise(self) -> tuple[Floats, Floats]:
         return self.fit.noise(self.plausible)
 
-    def _scale(self, target: Target) -> Scale:
-        constant, slope = self._noise
+    def _scale(self, target: Target, shares: Floats | None = None) -> Scale:
+        constant, slope = self._noise if shares is None else self.fit.noise(shares)
         constant = np.maximum(constant, _NO_NOISE)
         if target == "respondents":
             return Scale(constant, slope, 0.0)

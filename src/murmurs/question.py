@@ -19,15 +19,16 @@ import numpy as np
 
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
-from murmurs.boundary.checks import shown
+from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
-from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
+from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
+from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.mechanisms.survey_designs import YES_NO
+from murmurs.mechanisms.survey_designs import YES_NO, says_no_first
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
@@ -37,7 +38,6 @@ GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
 
 _UNKNOWN = -2
-_BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ class Question:
         object.__setattr__(self, "labels", as_tuple(self.labels, f"labels of {self._called}"))
         if not isinstance(self.ordered, bool):
             raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
+        if not isinstance(open, bool | None):
+            raise TypeError(f"open must be True or False, not {shown(open)}")
         self._check_labels()
         if self.mechanism is None:
             self._choose(epsilon, people, open)
@@ -143,10 +145,13 @@ class Question:
                     f"{called} is open: say how many people will answer, as people=100_000, to "
                     "have its mechanism tuned; or list its labels"
                 )
+            people = whole(people, "people", 1, MOST_PEOPLE)
             found = choose_open(epsilon, people, max(len(self.labels), CANDIDATES))
         else:
             if people is not None:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
+            if len(self.labels) == 1:
+                raise ValueError(f"{called} has one label: a question needs at least two")
             found = choose(len(self.labels), epsilon)
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
@@ -157,7 +162,7 @@ class Question:
             object.__setattr__(self, "labels", design.labels)
             return
         has_default = design.labels == YES_NO and len(self.labels) == 2
-        if has_default and self.labels != YES_NO and not _is_reversed(self.labels):
+        if has_default and self.labels != YES_NO and not says_no_first(self.labels):
             reports = self.labels if design.reports == YES_NO else design.reports
             renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
             object.__setattr__(self, "mechanism", renamed)
@@ -305,7 +310,8 @@ class Question:
             except (TypeError, ValueError) as error:
                 used = np.flatnonzero(codes == number)
                 if len(used):
-                    way = ": leave such answers out with drop_missing=True" if value == "" else ""
+                    empty = isinstance(value, str) and not value
+                    way = ": leave such answers out with drop_missing=True" if empty else ""
                     raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
         return mechanism.encode_coded(_present(codes), texts, random)
@@ -321,6 +327,8 @@ class Question:
         self.closed  # noqa: B018 - refuses an open question
         column = coded(answers)
         table = self._table(column.values, missing, unknown)
+        if missing is None:
+            self._refuse_missing(column.codes, "leave them out")
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table)
         return np.asarray(table[column.codes])
@@ -353,15 +361,16 @@ class Question:
                 "correct them, or name a label for them with unknown=..."
             )
 
-    def _refuse_missing(self, codes: Any) -> None:
+    def _refuse_missing(
+        self, codes: Any, way: str = "leave them out with drop_missing=True"
+    ) -> None:
         if len(codes) == 0 or int(codes.min()) >= 0:
             return
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
                 f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
-                f"{int(bad.argmax())} (from 0): leave them out with drop_missing=True, or name a "
-                "label for them with missing=..."
+                f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
             )
 
     @cached_property
@@ -375,7 +384,7 @@ class Question:
     def _number_of(self, value: Any) -> int:
         """Return the number of the label that a value stands for."""
         if isinstance(value, bool | np.bool_):
-            names = _BOOLEANS[bool(value)]
+            names = BOOLEANS[bool(value)]
             named = [n for label, n in self._numbers.items() if label.lower() in names]
             return named[0] if len(named) == 1 else _UNKNOWN
         if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -447,8 +456,13 @@ class Question:
             drawn = over.simulate(list(people.values()), random)
             return Counts(self.mechanism, drawn.n, drawn.cells)
         k = self.mechanism.k
-        given = in_order(people, k, self.labels, "people", self._called)
+        given = in_order(people, k, self.labels, "people", self._called, self._find)
         return self.mechanism.simulate(given, random)
+
+    def _find(self, value: object) -> int | None:
+        """Return the number of the label that a value stands for, as in `encode_many`."""
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
 
     def estimate(
         self,
@@ -501,17 +515,6 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
-
-
-def _is_reversed(labels: tuple[str, ...]) -> bool:
-    """Whether the first of two labels says no, or the second yes; designs have yes first.
-
-    >>> _is_reversed(("No", "Yes")), _is_reversed(("Yes, once", "No")), _is_reversed(("a", "b"))
-    (True, False, False)
-    """
-    words = [label.casefold().replace(",", " ").split() for label in labels]
-    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
-    return first in _BOOLEANS[False] or second in _BOOLEANS[True]
 
 
 class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):

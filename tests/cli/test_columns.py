@@ -305,7 +305,7 @@ def test_cells_hold_the_json_form_of_lists(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("7", "r.csv, line 3: this report is not a Category(count=4): 7 is outside 0..3"),
+        ("7", "r.csv, line 3: this report is not a number from 0 to 3: if the"),
         ("", "r.csv, line 3: this report is missing: leave it out"),
         ("tea", "r.csv, line 3: this is a label, not a report: if the answers were randomised alr"),
         ("chai", "r.csv, line 3: this report is refused: 3 bytes are not one report of 1 bytes"),
@@ -478,3 +478,21 @@ def test_segments_are_told_in_order(desk: Path) -> None:
     wanted = [f"  {week}: 1" for week in ("2", "9", "10", "11", "x")]
     assert good(f"encode {rest} -o r.bin").splitlines()[1:] == wanted
     assert good(f"count {rest} --reported -o c.json").splitlines()[1:] == wanted
+
+
+@pytest.mark.parametrize("age", [37, 255, -37, 2**63 + 37])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_number_that_is_no_report_is_not_told(suffix: str, age: int, desk: Path) -> None:
+    """It may be an answer, such as an age."""
+    path = desk / f"ages.{suffix}"
+    if suffix == "csv":
+        path.write_text(f"age\n0\n{age}\n")
+    elif suffix == "jsonl":
+        path.write_text(f'{{"age": 0}}\n{{"age": {age}}}\n')
+    else:
+        kind = pa.uint8() if 0 <= age < 256 else None
+        pq.write_table(pa.table({"age": pa.array([0, abs(age)], kind or pa.uint64())}), path)
+    said = refused(f"count coffee.toml ages.{suffix} --column age --question drink -o x", desk)
+    assert str(abs(age)) not in said
+    assert ("line 2" if suffix == "jsonl" else "line 3" if suffix == "csv" else "row 2") in said
+    assert "from 0 to" in said or "not base64" in said

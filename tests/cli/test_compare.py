@@ -282,3 +282,12 @@ def test_what_files_have_in_common_is_no_part_of_the_segment(
     stems: list[str], names: list[str]
 ) -> None:
     assert segments_of(stems) == names
+
+
+@pytest.mark.parametrize("command", ["compare", "trend"])
+def test_few_people_are_noted_on_the_command_line_too(command: str, desk: Path) -> None:
+    question = SURVEY.questions[0]
+    write_counts(desk / "few.json", SURVEY, question, question.closed.simulate([1, 1, 0, 0]))
+    told = "with only 2 people on one side, intervals and p-values are rough"
+    assert good(f"{command} few.json week1.json").rstrip().endswith(f"Note: {told}.")
+    assert json.loads(good(f"{command} few.json week1.json --json"))["notes"] == [told]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -391,3 +393,31 @@ def test_columns_of_one_name_are_refused_by_number_too(tmp_path: Path) -> None:
     for column in ("d", 1, "2"):
         with pytest.raises(ValueError, match="has several columns called 'd': rename them"):
             list(read_column(path, column))
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_an_empty_line_of_a_single_column_is_a_missing_value(tmp_path: Path, header: bool) -> None:
+    """So polars and Arrow write missing values; with more columns there is a delimiter."""
+    path = tmp_path / "a.csv"
+    column = pl.DataFrame({"drink": ["tea", None, "mate"]})
+    path.write_text(column.write_csv(include_header=header))
+    chunk = next(read_column(path, 1, header=header))
+    assert chunk.values == ["tea", None, "mate"]
+    assert list(chunk.places) == ([2, 3, 4] if header else [1, 2, 3])
+    column.with_columns(region=pl.lit("north")).write_csv(path)
+    assert next(read_column(path, 1)).values == ["tea", None, "mate"]
+    path.write_text("\ntea\n")
+    assert next(read_column(path, 1, header=False)).values == [None, "tea"]
+
+
+def test_dates_are_segments_and_times_are_not(tmp_path: Path) -> None:
+    path, days = tmp_path / "a.parquet", [datetime.date(2026, 5, 1), datetime.date(2026, 6, 1)]
+    for kind in (pa.date32(), pa.date64()):
+        table = {"drink": ["tea", "mate"], "day": pa.array(days, kind)}
+        pq.write_table(pa.table(table), path)
+        (chunk,) = read_column(path, "drink", "day")
+        found = [segment_name(segment) for segment, _ in chunk.by_segment(path)]
+        assert found == ["2026-05-01", "2026-06-01"]
+    pq.write_table(pa.table({**table, "day": pa.array([1, 2], pa.timestamp("ms"))}), path)
+    with pytest.raises(ValueError, match=r"segments are text, whole numbers or dates, not of type"):
+        next(read_column(path, "drink", "day"))

@@ -23,6 +23,7 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
+from murmurs.inference.difference import common_shares
 from murmurs.inference.fit import Fit, Target
 from murmurs.inference.trend import Asked, Trend, trend
 from murmurs.mechanism import Mechanism
@@ -136,7 +137,8 @@ def test_the_p_value_of_an_answer_weighs_periods_by_their_precision() -> None:
     several = [*some(mm.KRR(5, 1.0)), *some(mm.KRR(5, 3.0), 1, seed=4)]
     found = trend(several)
     x = np.array([e.fit.unbiased[1] for e in several])
-    v = np.array([e.standard_errors("population")[1] for e in several]) ** 2
+    common = common_shares(several)
+    v = np.array([e.standard_errors("population", common)[1] for e in several]) ** 2
     statistic = ((x - np.average(x, weights=1 / v)) ** 2 / v).sum()
     assert found.p_values[1] == pytest.approx(scipy.stats.chi2.sf(statistic, 3))
 
@@ -336,6 +338,8 @@ def test_what_cannot_be_a_trend_is_refused() -> None:
     one, two, three = weeks()
     with pytest.raises(ValueError, match="at least two estimates, not 1"):
         trend([one])
+    with pytest.raises(TypeError, match="names of estimates are a list, not 'ab'"):
+        trend([one, two], "ab")
     with pytest.raises(ValueError, match="2 names do not fit 3 estimates"):
         trend([one, two, three], ["a", "b"])
     with pytest.raises(ValueError, match="two estimates have the name 'a'"):

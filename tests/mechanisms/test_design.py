@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -43,6 +46,17 @@ def test_estimates_and_standard_errors_are_those_of_the_textbook(
     assert est.standard_errors("population") == pytest.approx([error, error], rel=1e-9)
     likely = mm.estimators.likelihood(mm.Counts(design, N, np.array([YES, N - YES])))
     assert likely.shares == pytest.approx([share, 1 - share], abs=0.02)
+
+
+def test_warner_gives_the_numbers_in_the_manual_of_rrreg() -> None:
+    """RRreg manual (Heck, 2018): p = 0.2, 1000 people, pi 0.266667 with standard error 0.025311.
+
+    The estimate means 640 times yes. RRreg divides the variance by n - 1 instead of n.
+    """
+    est = mm.estimate(mm.Counts(mm.Warner(0.2), 1000, np.array([640, 360])), "unbiased")
+    assert est.shares[0] == pytest.approx(0.266667, abs=5e-7)
+    error = est.standard_errors("population")[0] * math.sqrt(1000 / 999)
+    assert error == pytest.approx(0.025311, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +206,7 @@ def test_designs_can_be_asked_for_in_a_survey(document: dict[str, Any]) -> None:
         ({"name": "Warner"}, "^Warner needs p$"),
         ({"name": "Warner", "p": 0.75, "q": 1}, "^Warner has no parameter 'q'; it has p, labels$"),
         ({"name": "Warner", "p": None}, "p must be a probability"),
-        ({"name": "Design", "matrix": 3}, "a matrix are a list|must be"),
+        ({"name": "Design", "matrix": 3}, "the rows of a matrix are a list|must be"),
     ],
 )
 def test_a_wrong_document_is_refused(document: dict[str, Any], message: str) -> None:
@@ -253,3 +267,43 @@ def test_labels_are_not_exchanged_when_the_design_knows_them() -> None:
     counts = mm.Warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
     with pytest.raises(ValueError, match="have the labels 'yes', 'no': leave labels out"):
         mm.estimate(counts, labels=["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(mm.forced_response, "1/3", "1/6"),
+        partial(mm.unrelated_question, "7/10", "1/12"),
+        partial(mm.crosswise, "1/4"),
+        partial(mm.triangular, "1/4"),
+    ],
+)
+def test_the_label_for_yes_comes_first(make: Any) -> None:
+    """With no first, the shares of yes and no would be exchanged."""
+    for labels in (["no", "yes"], ["No", "Yes"], ["False", "True"]):
+        with pytest.raises(ValueError, match="put the label for yes first"):
+            make(labels=labels)
+    assert make(labels=["Yes", "No"]).labels == ("Yes", "No")
+    assert make(labels=["cheated", "did not"]).labels == ("cheated", "did not")
+    assert mm.Warner(0.7, labels=["no", "yes"]).labels == ("no", "yes")  # the same either way
+
+
+def test_a_survey_file_names_yes_first_too() -> None:
+    text = """name = "s"
+    [[questions]]
+    name = "cheated"
+    labels = ["no", "yes"]
+    mechanism = {name = "Crosswise", p = "1/4"}"""
+    with pytest.raises(ValueError, match="put the label for yes first"):
+        mm.Survey.from_toml(text)
+    assert mm.Survey.from_toml(text.replace('"no", "yes"', '"yes", "no"'))["cheated"].labels
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
+    """A loop over a frame of polars returns its columns, and over one of pandas their names."""
+    turning = [[0.6, 0.3, 0.1], [0.1, 0.6, 0.3], [0.3, 0.1, 0.6]]
+    columns = {name: [row[j] for row in turning] for j, name in enumerate("abc")}
+    assert mm.Design(frame(columns)) == mm.Design(turning)
+    texts = {name: [str(x) for x in column] for name, column in columns.items()}
+    assert mm.Design(frame(texts)) == mm.Design(turning)

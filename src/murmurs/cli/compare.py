@@ -81,3 +81,5 @@ def command(
     one, two = (this, other) if names is None else names
     say(f"{title}: {one} ({first.n} reports) minus {two} ({second.n} reports)\n\n{table}")
     say(f"\n{found.conclusion}")
+    for note in found.notes:
+        say(f"Note: {note}.")

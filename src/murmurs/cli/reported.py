@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from murmurs.boundary.checks import index
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import is_digits, named
 from murmurs.cli.columns import Columns, refuse_answer
@@ -88,6 +89,13 @@ def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
         return question.mechanism.count_checked(arrays(values, question.mechanism.shape))
     except BadReportError as error:
         rule = error.rule.replace(COUNT_REPORTED, "--reported")
+        shape, value = question.mechanism.shape, values[error.position]
+        if (
+            isinstance(shape, Category)
+            and index(getattr(value, "as_py", lambda: value)()) is not None
+        ):
+            # The number is not quoted: it may be an answer, such as an age.
+            rule = f"is not a number from 0 to {shape.count - 1}: {_OR_REPORTED}"
         chunk.refuse(path, error.position, f"this report {rule}")
     except TypeError as error:
         raise ValueError(f"{named(path)}: {error}") from None

@@ -174,8 +174,8 @@ def _of_text(path: Path, most: int) -> Iterator[Chunk]:
 def _of_csv(
     path: Path, column: Column, by: tuple[Column, ...], delimiter: str, *, header: bool, most: int
 ) -> Iterator[Chunk]:
-    source = rows(path, delimiter=delimiter)
-    start = next(source, None)
+    source = rows(path, delimiter=delimiter, with_empty=True)
+    start = next((found for found in source if found[1]), None)
     if start is None:
         raise ValueError(f"{named(path)} is empty")
     width = len(start[1])
@@ -186,7 +186,12 @@ def _of_csv(
     where: list[int] = []
 
     def cells() -> Iterator[tuple[str | None, tuple[str | None, ...]]]:
-        for line, row in source if header else chain([start], source):
+        before = ((line, list[str]()) for line in range(1, start[0]))  # these are empty
+        for line, row in source if header else chain(before, [start], source):
+            if not row and width == 1:  # so polars and Arrow write a column with missing values
+                row = [""]
+            elif not row:
+                continue
             if len(row) != width:
                 refuse(path, line, f"it has {len(row)} cells, and the first line has {width}")
             where.append(line)
@@ -321,10 +326,25 @@ def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -
             batch = next(batches, None)
         if batch is None:
             return
-        segments = _together([coded(batch.column(other)) for other in others])
+        segments = _together([_segments_of(path, batch.column(other)) for other in others])
         places = range(first, first + len(batch))
         yield Chunk(batch.column(wanted), places, "row", segments)
         first += len(batch)
+
+
+def _segments_of(path: Path, column: Any) -> Coded:
+    """Return a column of segments: what labels are, and dates."""
+    from pyarrow import types
+
+    if types.is_date(column.type):
+        return coded(column.to_pylist())
+    try:
+        return coded(column)
+    except TypeError:
+        kind = str(column.type).partition("<")[0]
+        raise ValueError(
+            f"{named(path)}: segments are text, whole numbers or dates, not of type {kind}"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -50,8 +50,8 @@ class Comparable(Protocol):
         """Shares on the simplex, to compute the noise."""
         ...
 
-    def standard_errors(self, target: Target) -> Floats:
-        """Return the standard errors of the unbiased shares."""
+    def standard_errors(self, target: Target, shares: Floats | None = None) -> Floats:
+        """Return the standard errors of the unbiased shares, at these shares or the estimated."""
         ...
 
 
@@ -71,6 +71,16 @@ def common_shares(sides: Sequence[Comparable]) -> Floats:
     """
     people = [side.fit.counts.people for side in sides]
     return np.average([side.plausible for side in sides], axis=0, weights=people)
+
+
+def few_people(sides: Sequence[Comparable]) -> tuple[str, ...]:
+    """Return the note that one side has few people, if one has."""
+    least = min(side.fit.counts.people for side in sides)
+    if least >= FEW_PEOPLE:
+        return ()
+    where = "on one side" if len(sides) == 2 else "in one of them"
+    people = "person" if least == 1 else "people"
+    return (f"with only {least} {people} {where}, intervals and p-values are rough",)
 
 
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
@@ -152,8 +162,13 @@ class Difference:
 
     @cached_property
     def p_values(self) -> Floats:
-        """The two-sided p-values of the hypotheses that each share has not changed."""
-        return 2 * normal_tail(np.abs(self.shares) / np.maximum(self.standard_errors, _NO_NOISE))
+        """The two-sided p-values of the hypotheses that each share has not changed.
+
+        They take the noise at the shares of all people together, as the overall test does.
+        """
+        sides = (self.this, self.other)
+        errors = [side.standard_errors(self.target, common_shares(sides)) for side in sides]
+        return 2 * normal_tail(np.abs(self.shares) / np.maximum(np.hypot(*errors), _NO_NOISE))
 
     @cached_property
     def p_value(self) -> float:
@@ -189,7 +204,14 @@ class Difference:
         lists = {name: list(map(_plain, column)) for name, column in columns.items()}
         lists["p_values"] = lists.pop("p_value")
         names = {} if self.names is None else {"names": list(self.names)}
-        return {"target": self.target, "level": level, "p_value": self.p_value, **names, **lists}
+        return {
+            "target": self.target,
+            "level": level,
+            "notes": list(self.notes),
+            "p_value": self.p_value,
+            **names,
+            **lists,
+        }
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
@@ -246,10 +268,7 @@ class Difference:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
-        least = min(side.fit.counts.people for side in (self.this, self.other))
-        if least >= FEW_PEOPLE:
-            return ()
-        return (f"with only {least} people on one side, intervals and p-values are rough",)
+        return few_people((self.this, self.other))
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)
@@ -267,7 +286,7 @@ class Difference:
 def _two(names: Any) -> tuple[str, str]:
     """Return the names of two estimates, if they are two different texts."""
     rule = "names are two different texts, such as ('law', 'arts')"
-    found = () if isinstance(names, str) else tuple(names)
+    found = tuple(names) if isinstance(names, list | tuple) else ()
     if len(found) != 2 or found[0] == found[1]:
         raise ValueError(f"{rule}, not {shown(names)}")
     for name in found:

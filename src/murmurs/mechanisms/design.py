@@ -79,8 +79,7 @@ class Design(Mechanism[int]):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        rows = [as_tuple(row, "the rows of a matrix") for row in as_tuple(self.matrix, "a matrix")]
-        self._set(matrix=_settled(rows))
+        self._set(matrix=_settled(_rows_of(self.matrix)))
         for what, count in (("labels", self.k), ("reports", len(self.matrix))):
             names = as_tuple(getattr(self, what), f"{what} of a design")
             if names and len(names) != count:
@@ -205,6 +204,15 @@ def as_probability(value: object, where: str) -> Fraction:
     if not 0 <= chance <= 1:
         raise ValueError(f"{where} must be from 0 to 1, not {shown(str(chance))}")
     return chance
+
+
+def _rows_of(matrix: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a matrix; a data frame has its reports in rows, too."""
+    if hasattr(matrix, "columns") and hasattr(matrix, "to_numpy"):
+        matrix = matrix.to_numpy()  # a loop over it would return columns, or their names
+    return [
+        as_tuple(row, "the entries of a row") for row in as_tuple(matrix, "the rows of a matrix")
+    ]
 
 
 def _settled(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Fraction, ...], ...]:
