@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Keyed
 from murmurs.inference.fit import fitted
 from murmurs.mechanisms.orr import ORR
 from murmurs.numerics.arrays import Floats
@@ -20,6 +23,9 @@ STRONG, MOST_STRONG = 6.0, 300
 
 SETTLED = 2
 """How often the strong pieces are chosen again, given what the others leave."""
+
+AT_ONCE = 2**22
+"""Buckets that are hashed at a time."""
 
 ENOUGH_FOR_SPREAD = 1000
 """Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
@@ -50,12 +56,35 @@ def _probabilities(mechanism: ORR) -> tuple[float, float]:
     return 1 / mechanism.width, truth + (1 - truth) / mechanism.width
 
 
+@dataclass(frozen=True, eq=False)
+class Unkept:
+    """The buckets of many pieces, hashed again whenever they are needed instead of kept."""
+
+    keys: NDArray[np.uint64]
+    mechanism: ORR
+
+    def totals(self, table: Floats) -> Floats:
+        """Return for each piece the sum of the table over its buckets."""
+        orr = self.mechanism
+        step = max(1, AT_ONCE // orr.cohorts)
+        parts = [
+            Keyed(
+                np.ascontiguousarray(self.keys[:, start : start + step]),
+                orr.cohorts,
+                orr.width,
+                orr.salt,
+            ).totals(table)
+            for start in range(0, self.keys.shape[1], step)
+        ]
+        return np.concatenate(parts)
+
+
 def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     """Weigh each piece beside the strong ones, which are solved for together."""
     mechanism = cast(ORR, counts.mechanism)
     miss, hit = _probabilities(mechanism)
-    layout = mechanism.layout_of(pieces)
-    channel: Tables = mechanism.channel_for(layout, True).conditioned_on(counts.cells)
+    layout = Unkept(strings.keys(pieces), mechanism)
+    channel = mechanism.channel.conditioned_on(counts.cells)
     masses, parts = channel.masses_of(counts.cells), channel.row_parts
     error = error_of_absent(mechanism, counts.n)
     shares = (layout.totals(parts * masses) - miss) / (1 - miss)
