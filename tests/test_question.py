@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -433,6 +434,41 @@ def test_reported_answers_that_are_missing_or_unknown() -> None:
     assert "chai" not in str(error.value)
     with pytest.raises(ValueError, match=r"^unknown must be one of the labels"):
         DRINK.count_reported(said, drop_missing=True, unknown="milk")
+
+
+def test_totals_of_what_was_reported_are_counted() -> None:
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    said = ["same"] * 3 + ["different"] * 2
+    counts = crossed.count_reported(said)
+    for totals in (
+        {"different": 2, "same": 3},
+        Counter(said),
+        pd.Series(said).value_counts(),
+        pd.Series(said, dtype="category").value_counts(),
+    ):
+        assert crossed.count_reported(totals) == counts
+    assert crossed.count_reported({"same": 3}).cells.tolist() == [3, 0]
+    assert DRINK.count_reported({"tea": 4}) == DRINK.count_reported(["tea"] * 4)
+    scale = mm.Question("s", ["1", "2"], mm.KRR(2, 1.0))
+    people = pd.Series([1, 2, 2], index=["ann", "bob", "cy"])
+    assert scale.count_reported(people).cells.tolist() == [1, 2]  # answers, one per person
+
+
+def test_totals_that_are_none_are_refused() -> None:
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    with pytest.raises(ValueError, match=r"^'yes' is not a report to question 'q', which are 'sam"):
+        crossed.count_reported({"yes": 3, "no": 2})
+    assert crossed.count_reported({"same": 3, "?": 2}, unknown="different").n == 5
+    with pytest.raises(
+        TypeError, match=r"people who reported 'same' must be a whole number, not 0"
+    ):
+        crossed.count_reported({"same": 0.6, "different": 0.4})
+    with pytest.raises(ValueError, match=r"^the number of people .* must be from 0 to \d+, not -1"):
+        crossed.count_reported({"same": -1})
+    with_missing = pd.Series(["same", None]).value_counts(dropna=False)
+    with pytest.raises(ValueError, match=r"some reported answers are missing: .*drop_missing=True"):
+        crossed.count_reported(with_missing)
+    assert crossed.count_reported(with_missing, drop_missing=True).n == 1
 
 
 def test_a_design_takes_the_labels_of_the_question() -> None:

@@ -18,11 +18,12 @@ import msgspec
 import numpy as np
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
-from murmurs.boundary.checks import shown
+from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
+from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
 from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
+from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
@@ -398,14 +399,18 @@ class Question:
     ) -> Counts:
         """Add up answers that were randomised already, on paper or by telephone, by their labels.
 
-        For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
-        randomised here. Missing ones are refused, unless ``drop_missing`` leaves them out, and so
-        are those that are no reports, unless ``unknown`` names a report for them.
+        They are a column with one label per person, or totals: a mapping from label to number of
+        people, or the ``value_counts()`` of pandas. For mechanisms whose report is an answer
+        (`KRR`) or has a name (`Design`). Nothing is randomised here. Missing ones are refused,
+        unless ``drop_missing`` leaves them out, and so are those that are no reports, unless
+        ``unknown`` names a report for them.
 
         >>> from murmurs.mechanisms.survey_designs import crosswise
         >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
         >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
         array([1, 1])
+        >>> crossed.count_reported({"same": 620, "different": 380}).n
+        1000
         """
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
@@ -419,6 +424,10 @@ class Question:
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
         stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+        totals = stand_in._totals_in(reported)
+        if totals is not None:
+            cells = stand_in._added(totals, drop_missing, unknown)
+            return Counts(mechanism, sum(cells), np.array(cells))
         codes, values = coded(reported)
         gone = codes == MISSING
         if gone.any() and not drop_missing:
@@ -430,6 +439,41 @@ class Question:
         table[-1] = 0  # those that are missing keep their places until the others are checked
         stand_in._refuse_bad(codes, table)
         return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
+
+    def _totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
+        """Return labels with their numbers, if this is a mapping or has labels for its index."""
+        if isinstance(reported, Mapping):
+            return reported
+        index: Any = getattr(reported, "index", None)
+        if callable(index) or not hasattr(index, "tolist") or getattr(reported, "ndim", 0) != 1:
+            return None
+        labels = index.tolist()
+        if not any(isinstance(label, str) and label in self._numbers for label in labels):
+            return None
+        return dict(zip(labels, cast(Any, reported).tolist(), strict=True))
+
+    def _added(
+        self, totals: Mapping[Any, Any], drop_missing: bool, unknown: str | None
+    ) -> list[int]:
+        """Return the total of each label."""
+        cells = [0] * len(self.labels)
+        for label, total in totals.items():
+            if is_missing(label):
+                if drop_missing:
+                    continue
+                raise ValueError(
+                    "some reported answers are missing: leave them out with drop_missing=True"
+                )
+            number = self._number_of(label)
+            if number == _UNKNOWN and unknown is None:
+                raise ValueError(
+                    f"{shown(label)} is not a report to {self._called}, which are "
+                    f"{listed(self.labels)}: correct it, or name a report for it with unknown=..."
+                )
+            number = self._named_for("unknown", cast(str, unknown)) if number < 0 else number
+            told = f"the number of people who reported {shown(label)}"
+            cells[number] += whole(total, told, 0, MOST_PEOPLE)
+        return cells
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
