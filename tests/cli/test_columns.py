@@ -478,3 +478,22 @@ def test_segments_are_told_in_order(desk: Path) -> None:
     wanted = [f"  {week}: 1" for week in ("2", "9", "10", "11", "x")]
     assert good(f"encode {rest} -o r.bin").splitlines()[1:] == wanted
     assert good(f"count {rest} --reported -o c.json").splitlines()[1:] == wanted
+
+
+def test_a_field_that_no_line_has_is_named(desk: Path) -> None:
+    (desk / "t.jsonl").write_text('{"report": 1, "week": 40}\n{"report": 0, "week": 41}\n')
+    start = "count coffee.toml t.jsonl --question drink -o x.json"
+    said = refused(f"{start} --column reprot", desk)
+    assert said.startswith("t.jsonl, line 1: this report is missing")
+    assert said.endswith("(no line so far has a field called 'reprot')")
+    said = refused(f"{start} --column report --by weak", desk)
+    assert said.startswith("t.jsonl, line 1: the segment is missing: write one there, ")
+    assert said.endswith("(no line so far has a field called 'weak')")
+    (desk / "t.jsonl").write_text('{"report": 1}\n{"week": 41}\n')
+    assert "so far" not in refused(f"{start} --column report", desk)
+
+
+def test_names_of_reports_are_labels_that_need_an_option(desk: Path) -> None:
+    (desk / "said.csv").write_text("said\nsame\ndifferent\n")
+    said = refused("count coffee.toml said.csv --column said --question cheated -o x.json", desk)
+    assert said.startswith("said.csv, line 2: this is a label, not a report: ")

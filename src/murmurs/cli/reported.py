@@ -99,7 +99,7 @@ def _holds_text(values: Any) -> bool:
 
 def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
     """Return the reports that cells of text stand for: numbers, JSON, or base64 text."""
-    labels = frozenset(question.labels)
+    labels = frozenset(question.labels + _report_names(question))
     numbers = isinstance(question.mechanism.shape, Category)
     for position, value in enumerate(chunk.listed()):
         if isinstance(value, dict):

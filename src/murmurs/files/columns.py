@@ -45,17 +45,20 @@ class Chunk(NamedTuple):
 
     ``values`` are a list or an Arrow array. ``places`` are the lines or rows where they stand, from
     1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded; if there are
-    several, a segment is a tuple of their values.
+    several, a segment is a tuple of their values. ``absent`` is a field that no line had so far.
     """
 
     values: Any
     places: Sequence[int] | NDArray[np.int64]
     unit: str
     segments: Coded | None = None
+    absent: str | None = None
 
     def refuse(self, path: Path, position: int, what: str) -> NoReturn:
         """Raise the error for one value."""
         place = f"{self.unit} {self.places[position]}"
+        if self.absent is not None:
+            what += f" (no line so far has a field called {shown(self.absent)})"
         raise ValueError(f"{named(path)}, {place}: {what}")
 
     def listed(self) -> list[Any]:
@@ -73,13 +76,14 @@ class Chunk(NamedTuple):
         codes, values = self.segments
         missing = codes == MISSING
         if missing.any():
-            self.refuse(path, int(missing.argmax()), "the segment is missing")
+            what = "the segment is missing: write one there, such as unknown, or remove such rows"
+            self.refuse(path, int(missing.argmax()), what)
         places = np.asarray(self.places)
         for code in np.unique(codes).tolist():
             rows_of = np.flatnonzero(codes == code)
             own = self.values
             own = [own[i] for i in rows_of] if isinstance(own, list) else own.take(rows_of)
-            yield values[code], Chunk(own, places[rows_of], self.unit)
+            yield values[code], Chunk(own, places[rows_of], self.unit, absent=self.absent)
 
 
 def format_of(path: AnyPath) -> Format:
@@ -250,7 +254,8 @@ def _of_json_lines(
             value = found if column is None else found.get(str(column))
             yield value, tuple(found.get(str(other)) for other in by)
 
-    yield from _chunks(values(), most, by=len(by))
+    for chunk in _chunks(values(), most, by=len(by)):
+        yield chunk._replace(absent=min(unseen, default=None))
     if unseen:
         raise ValueError(
             f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"
