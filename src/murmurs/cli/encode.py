@@ -101,7 +101,9 @@ def command(
     with ExitStack() as stack:
         if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
-        for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
+        most = max(1, min(MOST_ROWS, _BYTES // size))
+        labels = None if question.is_open else question.labels.__contains__
+        for chunk in columns.chunks(answers, most, is_value=labels):
             for segment, part in chunk.by_segment(answers):
                 key = segment_parts(segment) if by else None
                 if key not in writers:

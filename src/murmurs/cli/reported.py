@@ -38,7 +38,12 @@ def counted_column(
     mechanism = question.mechanism
     n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
-    for chunk in columns.chunks(path):
+    labels = frozenset(question.labels + _report_names(question))
+
+    def is_value(text: str) -> bool:
+        return text in labels or (reported is None and is_digits(text))
+
+    for chunk in columns.chunks(path, is_value=is_value):
         for segment, part in chunk.by_segment(path):
             if reported is not None:
                 counts = _count_labels(path, part, question, reported, is_text=is_text)

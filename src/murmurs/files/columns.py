@@ -7,7 +7,7 @@ a CSV file, which may be somebody's answer where there is no header.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
@@ -106,6 +106,7 @@ def read_column(
     format: Format | None = None,  # noqa: A002
     delimiter: str | None = None,
     header: bool = True,
+    is_value: Callable[[str], bool] | None = None,
     most: int = MOST_ROWS,
 ) -> Iterator[Chunk]:
     r"""Return one column of a file in chunks, in bounded memory.
@@ -113,7 +114,8 @@ def read_column(
     ``column`` is a name, or a number from 1; text has none, and without one each line of JSON lines
     is a value. ``by`` is a second column, or several, for segments. Empty cells and lines, nulls
     and absent fields are None. The suffix of the file gives the format, unless ``format`` does.
-    Chunks of text have at most ``most`` rows.
+    ``is_value`` tells values from names: if the header has a value in a column that is given by its
+    number, it is none, and is refused. Chunks of text have at most ``most`` rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -147,7 +149,7 @@ def read_column(
         yield from _of_parquet(file, column, others, most)
     else:
         mark = _delimiter(delimiter, kind)
-        yield from _of_csv(file, column, others, mark, header=header, most=most)
+        yield from _of_csv(file, column, others, mark, header=header, is_value=is_value, most=most)
 
 
 def _others(by: Column | Sequence[Column] | None) -> tuple[Column, ...]:
@@ -176,7 +178,14 @@ def _of_text(path: Path, most: int) -> Iterator[Chunk]:
 
 
 def _of_csv(
-    path: Path, column: Column, by: tuple[Column, ...], delimiter: str, *, header: bool, most: int
+    path: Path,
+    column: Column,
+    by: tuple[Column, ...],
+    delimiter: str,
+    *,
+    header: bool,
+    is_value: Callable[[str], bool] | None,
+    most: int,
 ) -> Iterator[Chunk]:
     source = rows(path, delimiter=delimiter)
     start = next(source, None)
@@ -185,6 +194,12 @@ def _of_csv(
     width = len(start[1])
     names = start[1] if header else None
     wanted = _index(path, column, names, width)
+    by_number = names is not None and column not in names
+    if by_number and is_value is not None and is_value(start[1][wanted]):
+        raise ValueError(
+            f"{named(path)} has a value in column {column} of its first line, not a name: read it "
+            "without a header (--no-header), or give the column by its name"
+        )
     others = [_index(path, one, names, width) for one in by]
     _refuse_same(wanted, others)
     where: list[int] = []
@@ -221,10 +236,17 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
             f"{width}, not as {shown(column)}"
         )
     also = ", check the delimiter," if width == 1 else ""
+    alike = [i for i, name in enumerate(names, 1) if _plain(name) == _plain(column)]
+    hint = f" (that of column {alike[0]} differs only in capitals or blanks)" if alike else ""
     raise ValueError(
         f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
-        f"correct the name{also} or give a number from 1"
+        f"correct the name{hint}{also} or give a number from 1"
     )
+
+
+def _plain(name: str) -> str:
+    """Return a name without blanks at its ends and without capitals."""
+    return name.strip().casefold()
 
 
 def _refuse_same(wanted: object, others: Sequence[object]) -> None:
