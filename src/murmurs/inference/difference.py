@@ -193,6 +193,7 @@ class Difference:
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level))
 
     def to_arrow(self, level: float = 0.95) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from murmurs.boundary.checks import shown as quoted
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import BAR, CALM, INK, MARK
 from murmurs.present.text import Order, in_order, percent, points, printable, shown_digits
@@ -29,6 +30,18 @@ def new_axes(width: float, height: float) -> Axes:
         ) from None
     _, axes = plt.subplots(figsize=(width, height), layout="constrained")
     return axes
+
+
+def axes_for(given: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes that were given, or those of a new figure of this size."""
+    if given is None:
+        return new_axes(width, height)
+    if not hasattr(given, "annotate"):
+        raise TypeError(
+            f"plot draws into axes of matplotlib, not into {quoted(given)}: to save the picture, "
+            "use plot().figure.savefig('shares.png')"
+        )
+    return given
 
 
 def wrapped(text: str, width: int, most: int = 3) -> str:
@@ -142,8 +155,7 @@ def plot_changes(
 def _rows(labels: list[str], axes: Axes | None) -> Axes:
     """Return axes with one row for each label, from top to bottom; new ones if none are given."""
     lines = [wrapped(label, _LABEL) for label in labels]
-    if axes is None:
-        axes = new_axes(_WIDTH, _height(lines))
+    axes = axes_for(axes, _WIDTH, _height(lines))
     axes.set_yticks(range(len(lines)), lines, parse_math=False)  # "$" does not start a formula
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(lines) - 0.4, -0.6)
