@@ -15,6 +15,7 @@ import pytest
 import murmurs as mm
 from murmurs.boundary.answers import coded
 from murmurs.planning.choice import KINDS, NEAR, choose
+from murmurs.wire import BadReportError
 
 LABELS = ("espresso", "filter", "tea", "nothing")
 DRINK = mm.Question("drink", LABELS, epsilon=1.0)
@@ -507,3 +508,40 @@ def test_labels_that_are_not_text_are_refused_with_the_way_out() -> None:
     # The way out works.
     assert mm.Question("nps", ["0", "1"], epsilon=1.0).numbers([0, 1]).tolist() == [0, 1]
     assert mm.Question("tea", ["yes", "no"], epsilon=1.0).numbers([True, False]).tolist() == [0, 1]
+
+
+def test_labels_in_place_of_reports_are_told_apart_from_bad_reports() -> None:
+    for answers in (
+        ["tea", "filter"],
+        pd.Series([None, "tea"]),
+        np.array(["tea"]),
+        pa.array(["tea"]),
+    ):
+        with pytest.raises(BadReportError, match=r"is a label, not a report: .*encode_many"):
+            DRINK.count(answers)
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    with pytest.raises(BadReportError, match=r"^report 0 is a label.*use count_reported"):
+        crossed.count(["same", "different"])
+    many = mm.Question("q", LABELS, mm.OUE(4, 1.0))
+    with pytest.raises(BadReportError, match=r"^report 1 is a label") as error:
+        many.count(["AQ==", "tea"])
+    assert "count_reported" not in str(error.value)
+    assert "tea" not in str(error.value)
+    with pytest.raises(BadReportError, match=r"is outside 0\.\.3"):
+        DRINK.count([2, 9])
+
+
+def test_an_epsilon_in_the_place_of_the_mechanism_is_refused_with_the_way_out() -> None:
+    with pytest.raises(
+        TypeError, match=r"has 1.5 for a mechanism: for an epsilon, write eps.*=1.5"
+    ):
+        mm.Question("q", LABELS, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"has 'KRR' for a mechanism: a mechanism is made like KRR"):
+        mm.Question("q", LABELS, "KRR")  # type: ignore[arg-type]
+
+
+def test_one_candidate_is_not_taken_for_its_letters() -> None:
+    home = mm.Question("home", epsilon=2.0, people=1000)
+    counts = home.count(home.encode_many(["a.example"]))
+    with pytest.raises(TypeError, match=r"candidates are a list, not 'a\.example'"):
+        home.estimate(counts, candidates="a.example")

@@ -32,7 +32,7 @@ from murmurs.mechanisms.survey_designs import YES_NO
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
-from murmurs.wire import Reports
+from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
@@ -177,7 +177,10 @@ class Question:
                 mechanism.over(self.labels)
             return
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
+            way = "a mechanism is made like KRR(k=4, epsilon=1.0)"
+            if isinstance(mechanism, int | float):
+                way = f"for an epsilon, write epsilon={mechanism:g}"
+            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism: {way}")
         if isinstance(mechanism, mechanisms.Over):
             raise ValueError(
                 f"{called} has a mechanism over candidates, {mechanism}: ask with "
@@ -392,7 +395,30 @@ class Question:
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
-        return self.mechanism.count(reports)
+        try:
+            return self.mechanism.count(reports)
+        except BadReportError:
+            self._refuse_labels(reports)
+            raise
+
+    def _refuse_labels(self, reports: Any) -> None:
+        """Refuse labels in place of reports, if there are any."""
+        mechanism = self.mechanism
+        names = {
+            *self.labels,
+            *(mechanism.reports if isinstance(mechanism, mechanisms.Design) else ()),
+        }
+        try:
+            codes, values = coded(reports)
+        except (TypeError, ValueError):
+            return
+        labels = [n for n, value in enumerate(values) if isinstance(value, str) and value in names]
+        if labels:
+            way = "randomise answers with encode_many(answers) first"
+            if isinstance(mechanism, mechanisms.Design | mechanisms.KRR):
+                way += "; if they were randomised already, use count_reported(answers)"
+            at = int(np.isin(codes, labels).argmax())
+            raise BadReportError(at, f"is a label, not a report: {way}") from None
 
     def count_reported(
         self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
@@ -518,7 +544,8 @@ class Question:
                 f"{self.mechanism}"
             )
         if self.is_open:
-            wanted = self.labels if candidates is None else tuple(candidates)
+            given = self.labels if candidates is None else candidates
+            wanted = as_tuple(given, "candidates")
             if not wanted:
                 raise ValueError(
                     f"{self._called} is open: say which strings to look for, with candidates=[...]"
