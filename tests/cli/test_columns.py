@@ -528,3 +528,11 @@ def test_a_name_with_other_capitals_is_told_from_other_wrong_names(desk: Path) -
 def test_parquet_without_a_column_is_not_said_to_be_text(desk: Path) -> None:
     said = refused("encode coffee.toml people.parquet --question drink -o x", desk)
     assert said == "people.parquet has columns: add --column with a name or a number"
+
+
+def test_encoding_with_a_design_notes_that_answers_are_randomised_now(desk: Path) -> None:
+    result = run("encode coffee.toml - --question cheated -o x.bin", "yes\nno\n")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Note: the answers were randomised now.")
+    assert "murmurs count --reported" in result.stderr
+    assert run("encode coffee.toml - --question drink -o y.bin", "tea\n").stderr == ""
