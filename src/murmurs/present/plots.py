@@ -138,13 +138,14 @@ def plot_changes(
         )
     digits = shown_digits((high - low) / 400)
     for place, value, *ends in zip(places, change, low, high, strict=True):
-        text, right = points(float(value) / 100, digits), value >= 0  # away from the line at zero
+        text = points(float(value) / 100, digits).replace("-", "\N{MINUS SIGN}")  # as on the axis
+        right = value >= 0  # away from the line at zero
         at, away, side = (ends[1], 6, "left") if right else (ends[0], -6, "right")
         axes.annotate(
             text, (at, place), (away, 0), textcoords="offset points", va="center", ha=side
         )
     axes.margins(x=0.14)
-    filled = " (filled: without zero)" if sure.any() else ""
+    filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
     axes.set_xlabel(wrapped(name, _TITLE), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
