@@ -146,3 +146,15 @@ def test_a_path_in_the_place_of_axes_is_refused_with_the_way_out() -> None:
             told.to_csv("a.csv")
         with pytest.raises(TypeError, match="to_csv returns the text"):
             told.to_csv(Path("a.csv"))
+
+
+@pytest.mark.parametrize("label", ["a", "high contrast", "a rather long label for an answer"])
+def test_the_label_of_the_axis_of_changes_stays_within_the_picture(label: str) -> None:
+    question = mm.Question("q", [label, "b"], epsilon=2.0)
+    rng = np.random.default_rng(1)
+    this, other = (question.estimate(question.simulate(n, rng)) for n in ([900, 100], [600, 400]))
+    axes = this.difference(other, names=("week 45", "week 40")).plot()
+    axes.figure.canvas.draw()
+    extent = axes.xaxis.label.get_window_extent()
+    assert axes.get_xlabel().replace("\n", " ").endswith("intervals (filled: zero excluded)")
+    assert 0 <= extent.x0 < extent.x1 <= axes.figure.bbox.width

@@ -147,7 +147,7 @@ def plot_changes(
     axes.margins(x=0.14)
     filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
-    axes.set_xlabel(wrapped(name, _TITLE), parse_math=False)
+    axes.set_xlabel(wrapped(name, _room(axes)), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
     return axes
@@ -177,13 +177,16 @@ def fit_height(axes: Axes) -> None:
     axes.figure.set_size_inches(_WIDTH, height)  # type: ignore[union-attr]
 
 
+def _room(axes: Axes) -> int:
+    """Return how many characters fit above or below the axes, to the right of their labels."""
+    labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
+    return _TITLE - max(map(len, labels.split("\n")))
+
+
 def entitle(axes: Axes, title: str, width: int | None = None) -> None:
     """Set the title above the left edge; long labels to the left leave less room for it.
 
     ``width`` is that room in characters, where the labels are numbers.
     """
-    if width is None:
-        labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
-        width = _TITLE - max(map(len, labels.split("\n")))
-    text = wrapped(title, width, most=4)
+    text = wrapped(title, _room(axes) if width is None else width, most=4)
     axes.set_title(text, loc="left", parse_math=False, fontsize="medium")
