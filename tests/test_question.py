@@ -545,3 +545,15 @@ def test_one_candidate_is_not_taken_for_its_letters() -> None:
     counts = home.count(home.encode_many(["a.example"]))
     with pytest.raises(TypeError, match=r"candidates are a list, not 'a\.example'"):
         home.estimate(counts, candidates="a.example")
+
+
+def test_counts_of_another_design_of_the_same_size_are_told_apart() -> None:
+    coin = mm.Question("q", mechanism=mm.forced_response("1/2", 0))
+    counts = mm.Question("q", mechanism=mm.Warner("3/4")).count_reported(["yes", "no"])
+    with pytest.raises(ValueError, match=r"which has Design.* with other probabilities or labels$"):
+        coin.estimate(counts)
+
+
+def test_one_label_is_no_question() -> None:
+    with pytest.raises(ValueError, match=r"^question 'q' has one label, and needs at least two$"):
+        mm.Question("q", ["a"], epsilon=1.0)

@@ -148,6 +148,8 @@ class Question:
         else:
             if people is not None:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
+            if len(self.labels) == 1:
+                raise ValueError(f"{called} has one label, and needs at least two")
             found = choose(len(self.labels), epsilon)
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
@@ -539,9 +541,10 @@ class Question:
                 "question.count(reports)"
             )
         if counts.mechanism != self.mechanism:
+            same = f"{counts.mechanism}" == f"{self.mechanism}"  # a design is shown by its size
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {self._called}, which has "
-                f"{self.mechanism}"
+                f"{self.mechanism}{' with other probabilities or labels' if same else ''}"
             )
         if self.is_open:
             given = self.labels if candidates is None else candidates

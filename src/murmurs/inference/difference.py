@@ -114,7 +114,10 @@ class Difference:
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")
         if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
-            raise ValueError("cannot compare estimates whose labels differ")
+            raise ValueError(
+                "cannot compare estimates whose labels differ: a difference is about one list of "
+                "answers, in one order"
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:
