@@ -483,9 +483,9 @@ class Question:
     def _added(
         self, totals: Mapping[Any, Any], drop_missing: bool, unknown: str | None
     ) -> list[int]:
-        """Return the total of each label."""
+        """Return the total of each label; errors do not quote others, which may be answers."""
         cells = [0] * len(self.labels)
-        for label, total in totals.items():
+        for position, (label, total) in enumerate(totals.items()):
             if is_missing(label):
                 if drop_missing:
                     continue
@@ -495,11 +495,12 @@ class Question:
             number = self._number_of(label)
             if number == _UNKNOWN and unknown is None:
                 raise ValueError(
-                    f"{shown(label)} is not a report to {self._called}, which are "
-                    f"{listed(self.labels)}: correct it, or name a report for it with unknown=..."
+                    f"label number {position} (from 0) of these totals is not a report to "
+                    f"{self._called}; reports are {listed(self.labels)}: correct it, or name a "
+                    "report for it with unknown=..."
                 )
             number = self._named_for("unknown", cast(str, unknown)) if number < 0 else number
-            told = f"the number of people who reported {shown(label)}"
+            told = f"the number of people who reported {shown(self.labels[number])}"
             cells[number] += whole(total, told, 0, MOST_PEOPLE)
         return cells
 
