@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import murmurs as mm
 from murmurs.boundary.answers import coded
 from murmurs.planning.choice import KINDS, NEAR, choose
+from murmurs.wire import BadReportError
 
 LABELS = ("espresso", "filter", "tea", "nothing")
 DRINK = mm.Question("drink", LABELS, epsilon=1.0)
@@ -485,6 +487,44 @@ def test_reported_answers_that_are_missing_or_unknown() -> None:
         DRINK.count_reported(said, drop_missing=True, unknown="milk")
 
 
+def test_totals_of_what_was_reported_are_counted() -> None:
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    said = ["same"] * 3 + ["different"] * 2
+    counts = crossed.count_reported(said)
+    for totals in (
+        {"different": 2, "same": 3},
+        Counter(said),
+        pd.Series(said).value_counts(),
+        pd.Series(said, dtype="category").value_counts(),
+    ):
+        assert crossed.count_reported(totals) == counts
+    assert crossed.count_reported({"same": 3}).cells.tolist() == [3, 0]
+    assert DRINK.count_reported({"tea": 4}) == DRINK.count_reported(["tea"] * 4)
+    scale = mm.Question("s", ["1", "2"], mm.KRR(2, 1.0))
+    people = pd.Series([1, 2, 2], index=["ann", "bob", "cy"])
+    assert scale.count_reported(people).cells.tolist() == [1, 2]  # answers, one per person
+
+
+def test_totals_that_are_none_are_refused() -> None:
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    with pytest.raises(
+        ValueError, match=r"^label number 1 .*; reports are 'same', 'different': "
+    ) as error:
+        crossed.count_reported({"same": 3, "secret": 2})
+    assert "secret" not in str(error.value)
+    assert crossed.count_reported({"same": 3, "?": 2}, unknown="different").n == 5
+    with pytest.raises(
+        TypeError, match=r"people who reported 'same' must be a whole number, not 0"
+    ):
+        crossed.count_reported({"same": 0.6, "different": 0.4})
+    with pytest.raises(ValueError, match=r"^the number of people .* must be from 0 to \d+, not -1"):
+        crossed.count_reported({"same": -1})
+    with_missing = pd.Series(["same", None]).value_counts(dropna=False)
+    with pytest.raises(ValueError, match=r"some reported answers are missing: .*drop_missing=True"):
+        crossed.count_reported(with_missing)
+    assert crossed.count_reported(with_missing, drop_missing=True).n == 1
+
+
 def test_a_design_takes_the_labels_of_the_question() -> None:
     forced = mm.Question("t", ["Yes", "No"], mm.forced_response("1/6", "1/12"))
     assert forced.mechanism == mm.forced_response("1/6", "1/12", ("Yes", "No"))
@@ -540,3 +580,47 @@ def test_what_is_wrong_with_a_question_is_told_in_its_own_words() -> None:
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             mm.Question("q", epsilon=1.0, **wrong)
+
+
+def test_labels_in_place_of_reports_are_told_apart_from_bad_reports() -> None:
+    for answers in (
+        ["tea", "filter"],
+        pd.Series([None, "tea"]),
+        np.array(["tea"]),
+        pa.array(["tea"]),
+    ):
+        with pytest.raises(BadReportError, match=r"is a label, not a report: .*encode_many"):
+            DRINK.count(answers)
+    crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
+    with pytest.raises(BadReportError, match=r"^report 0 is a label.*use count_reported"):
+        crossed.count(["same", "different"])
+    many = mm.Question("q", LABELS, mm.OUE(4, 1.0))
+    with pytest.raises(BadReportError, match=r"^report 1 is a label") as error:
+        many.count(["AQ==", "tea"])
+    assert "count_reported" not in str(error.value)
+    assert "tea" not in str(error.value)
+    with pytest.raises(BadReportError, match=r"is outside 0\.\.3"):
+        DRINK.count([2, 9])
+
+
+def test_an_epsilon_in_the_place_of_the_mechanism_is_refused_with_the_way_out() -> None:
+    with pytest.raises(
+        TypeError, match=r"has 1.5 for a mechanism: for an epsilon, write eps.*=1.5"
+    ):
+        mm.Question("q", LABELS, 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"has 'KRR' for a mechanism: a mechanism is made like KRR"):
+        mm.Question("q", LABELS, "KRR")  # type: ignore[arg-type]
+
+
+def test_one_candidate_is_not_taken_for_its_letters() -> None:
+    home = mm.Question("home", epsilon=2.0, people=1000)
+    counts = home.count(home.encode_many(["a.example"]))
+    with pytest.raises(TypeError, match=r"candidates are a list, not 'a\.example'"):
+        home.estimate(counts, candidates="a.example")
+
+
+def test_counts_of_another_design_of_the_same_size_are_told_apart() -> None:
+    coin = mm.Question("q", mechanism=mm.forced_response("1/2", 0))
+    counts = mm.Question("q", mechanism=mm.Warner("3/4")).count_reported(["yes", "no"])
+    with pytest.raises(ValueError, match=r"which has Design.* with other probabilities or labels$"):
+        coin.estimate(counts)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
-from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, estimate, estimators
+from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
 from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
@@ -43,6 +48,48 @@ def test_the_commands_of_a_page_print_what_it_shows(
     for command, shown in commands(text):
         printed = type_in(command, tmp_path)
         assert same(shown, printed), f"{command}:\n{printed}"
+
+
+def _weeks(folder: Path) -> None:
+    page = Survey.from_toml((folder / "startpage.toml").read_text(encoding="utf-8"))["page"]
+    rng = np.random.default_rng(1)
+    with (folder / "bodies.jsonl").open("w", encoding="utf-8") as file:
+        for week in (1, 2):
+            reports = page.encode_column(rng.choice(page.labels, 500), rng)
+            pq.write_table(pa.table({"report": reports}), folder / f"week{week:02}.parquet")
+            for report in reports:
+                print(json.dumps({"survey": "a", "week": week, "page": report}), file=file)
+
+
+def _interviews(folder: Path) -> None:
+    said = [f"{i},{['law', 'arts'][i % 2]},{'same' if i % 3 else 'different'}" for i in range(90)]
+    (folder / "exams.csv").write_text("\n".join(["id,faculty,said", *said]), encoding="utf-8")
+
+
+def _pages(folder: Path) -> None:
+    people = ["search.example", "cats.example"] * 500
+    (folder / "answers.txt").write_text("\n".join(people), encoding="utf-8")
+    (folder / "longer.txt").write_text("search.example\ncats.example\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "survey", "prepare", "pictures"),
+    [
+        ("telemetry", "startpage", _weeks, ["trend.png", "weeks.png"]),
+        ("paper", "exams", _interviews, ["cheated.png", "faculties.png"]),
+        ("free_text", "home", _pages, ["home.png"]),
+    ],
+)
+def test_the_scripts_of_the_cookbook_end_with_pictures(
+    page: str, survey: str, prepare: Callable[[Path], None], pictures: list[str], tmp_path: Path
+) -> None:
+    text = (DOCS / "cookbook" / f"{page}.md").read_text(encoding="utf-8")
+    [toml] = blocks(text, "toml")
+    (tmp_path / f"{survey}.toml").write_text(toml, encoding="utf-8")
+    prepare(tmp_path)
+    for script in blocks(text, "sh"):
+        run(script, tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == pictures
 
 
 def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:

@@ -210,6 +210,7 @@ class Estimate:
 
     def to_csv(self, level: float = 0.95, target: Target = "population") -> str:
         """Return the table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level, target))
 
     def to_arrow(self, level: float = 0.95, target: Target = "population") -> Any:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
+from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
 from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.documents import reading_as
 from murmurs.boundary.labelled import in_order
@@ -32,7 +32,7 @@ from murmurs.mechanisms.survey_designs import YES_NO, says_no_first
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
-from murmurs.wire import Reports
+from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
@@ -181,7 +181,10 @@ class Question:
                 mechanism.over(self.labels)
             return
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
+            way = "a mechanism is made like KRR(k=4, epsilon=1.0)"
+            if isinstance(mechanism, int | float):
+                way = f"for an epsilon, write epsilon={mechanism:g}"
+            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism: {way}")
         if isinstance(mechanism, mechanisms.Over):
             raise ValueError(
                 f"{called} has a mechanism over candidates, {mechanism}: ask with "
@@ -400,21 +403,48 @@ class Question:
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
-        return self.mechanism.count(reports)
+        try:
+            return self.mechanism.count(reports)
+        except BadReportError:
+            self._refuse_labels(reports)
+            raise
+
+    def _refuse_labels(self, reports: Any) -> None:
+        """Refuse labels in place of reports, if there are any."""
+        mechanism = self.mechanism
+        names = {
+            *self.labels,
+            *(mechanism.reports if isinstance(mechanism, mechanisms.Design) else ()),
+        }
+        try:
+            codes, values = coded(reports)
+        except (TypeError, ValueError):
+            return
+        labels = [n for n, value in enumerate(values) if isinstance(value, str) and value in names]
+        if labels:
+            way = "randomise answers with encode_many(answers) first"
+            if isinstance(mechanism, mechanisms.Design | mechanisms.KRR):
+                way += "; if they were randomised already, use count_reported(answers)"
+            at = int(np.isin(codes, labels).argmax())
+            raise BadReportError(at, f"is a label, not a report: {way}") from None
 
     def count_reported(
         self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
     ) -> Counts:
         """Add up answers that were randomised already, on paper or by telephone, by their labels.
 
-        For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
-        randomised here. Missing ones are refused, unless ``drop_missing`` leaves them out, and so
-        are those that are no reports, unless ``unknown`` names a report for them.
+        They are a column with one label per person, or totals: a mapping from label to number of
+        people, or the ``value_counts()`` of pandas. For mechanisms whose report is an answer
+        (`KRR`) or has a name (`Design`). Nothing is randomised here. Missing ones are refused,
+        unless ``drop_missing`` leaves them out, and so are those that are no reports, unless
+        ``unknown`` names a report for them.
 
         >>> from murmurs.mechanisms.survey_designs import crosswise
         >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
         >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
         array([1, 1])
+        >>> crossed.count_reported({"same": 620, "different": 380}).n
+        1000
         """
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
@@ -428,6 +458,10 @@ class Question:
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
         stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+        totals = stand_in._totals_in(reported)
+        if totals is not None:
+            cells = stand_in._added(totals, drop_missing, unknown)
+            return Counts(mechanism, sum(cells), np.array(cells))
         codes, values = coded(reported)
         gone = codes == MISSING
         if gone.any() and not drop_missing:
@@ -439,6 +473,42 @@ class Question:
         table[-1] = 0  # those that are missing keep their places until the others are checked
         stand_in._refuse_bad(codes, table)
         return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
+
+    def _totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
+        """Return labels with their numbers, if this is a mapping or has labels for its index."""
+        if isinstance(reported, Mapping):
+            return reported
+        index: Any = getattr(reported, "index", None)
+        if callable(index) or not hasattr(index, "tolist") or getattr(reported, "ndim", 0) != 1:
+            return None
+        labels = index.tolist()
+        if not any(isinstance(label, str) and label in self._numbers for label in labels):
+            return None
+        return dict(zip(labels, cast(Any, reported).tolist(), strict=True))
+
+    def _added(
+        self, totals: Mapping[Any, Any], drop_missing: bool, unknown: str | None
+    ) -> list[int]:
+        """Return the total of each label; errors do not quote others, which may be answers."""
+        cells = [0] * len(self.labels)
+        for position, (label, total) in enumerate(totals.items()):
+            if is_missing(label):
+                if drop_missing:
+                    continue
+                raise ValueError(
+                    "some reported answers are missing: leave them out with drop_missing=True"
+                )
+            number = self._number_of(label)
+            if number == _UNKNOWN and unknown is None:
+                raise ValueError(
+                    f"label number {position} (from 0) of these totals is not a report to "
+                    f"{self._called}; reports are {listed(self.labels)}: correct it, or name a "
+                    "report for it with unknown=..."
+                )
+            number = self._named_for("unknown", cast(str, unknown)) if number < 0 else number
+            told = f"the number of people who reported {shown(self.labels[number])}"
+            cells[number] += whole(total, told, 0, MOST_PEOPLE)
+        return cells
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
@@ -483,12 +553,14 @@ class Question:
                 "question.count(reports)"
             )
         if counts.mechanism != self.mechanism:
+            same = f"{counts.mechanism}" == f"{self.mechanism}"  # a design is shown by its size
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {self._called}, which has "
-                f"{self.mechanism}"
+                f"{self.mechanism}{' with other probabilities or labels' if same else ''}"
             )
         if self.is_open:
-            wanted = self.labels if candidates is None else tuple(candidates)
+            given = self.labels if candidates is None else candidates
+            wanted = as_tuple(given, "candidates")
             if not wanted:
                 raise ValueError(
                     f"{self._called} is open: say which strings to look for, with candidates=[...]"

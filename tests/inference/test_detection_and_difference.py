@@ -94,6 +94,28 @@ def by_definition(p_values: Floats, level: float, control: Control) -> list[bool
     return [bool(passed) and p <= ordered[max(passed) - 1] for p in p_values]
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "only"),
+    [
+        (mm.forced_response("1/2", 0), 1),  # a coin: heads say yes, so a no is always true
+        (mm.forced_response(0, "2/7"), 0),
+        (mm.triangular("1/3"), 1),
+    ],
+)
+def test_a_report_that_only_one_answer_leads_to_is_proof(
+    mechanism: AnyMechanism, only: int
+) -> None:
+    cells = np.full(2, 599)
+    cells[only] = 1
+    proven = detect(fitted(Counts(mechanism, 600, cells)))
+    assert proven.p_values[only] == 0
+    assert proven.present[only]
+    cells = np.where(np.arange(2) == only, 0, 600)
+    nobody = detect(fitted(Counts(mechanism, 600, cells)))
+    assert nobody.p_values[only] == 1
+    assert nobody.present.tolist() == [n != only for n in range(2)]
+
+
 @by_control
 @pytest.mark.parametrize("level", [1e-6, 0.05, 0.5])
 def test_the_present_answers_are_those_of_the_definition(control: Control, level: float) -> None:

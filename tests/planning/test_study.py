@@ -305,3 +305,11 @@ def test_the_title_of_a_study_uses_the_room_and_fits(epsilons: Any) -> None:
     left = next(t for t in axes.get_children() if getattr(t, "get_text", str)() == title)
     assert left.get_window_extent(renderer).x1 <= axes.figure.bbox.x1
     plt.close("all")
+
+
+def test_a_mechanism_with_fixed_parameters_is_refused_with_the_way_out() -> None:
+    for given in (mm.KRR(4, 1.0), [mm.KRR(4, 1.0)], {"mine": mm.KRR(4, 1.0)}):
+        with pytest.raises(
+            TypeError, match=r"whose k and epsilon are fixed: pass its name, its cl"
+        ):
+            mm.study(given, answers=4, people=10, epsilons=1)

@@ -66,7 +66,9 @@ class Columns(NamedTuple):
         """Return the format of a file."""
         return self.format or format_of(path)
 
-    def chunks(self, path: Path, most: int = MOST_ROWS) -> Iterator[Chunk]:
+    def chunks(
+        self, path: Path, most: int = MOST_ROWS, *, is_value: Callable[[str], bool] | None = None
+    ) -> Iterator[Chunk]:
         """Return the column of a file; errors name options."""
         kind = self.kind(path)
         if kind == "text" and (self.column or self.by):
@@ -75,9 +77,9 @@ class Columns(NamedTuple):
                 "--format csv, tsv, parquet or jsonl"
             )
         if kind not in ("text", "jsonl") and self.column is None:
+            text = "" if kind == "parquet" else ", or --format text if it has one value per line"
             raise ValueError(
-                f"{named(path)} has columns: add --column with a name or a number, or --format "
-                "text if it has one value per line"
+                f"{named(path)} has columns: add --column with a name or a number{text}"
             )
         if self.by and self.column is None:
             raise ValueError("--by needs --column: say which column is counted")
@@ -91,6 +93,7 @@ class Columns(NamedTuple):
             format=kind,
             delimiter=self.delimiter,
             header=not self.no_header,
+            is_value=is_value,
             most=most,
         )
 

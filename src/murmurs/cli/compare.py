@@ -56,7 +56,7 @@ def command(
     """Compare the shares in THIS file of counts with those in OTHER.
 
     A change is the share in THIS minus the share in OTHER, in percentage points. The two files
-    count different people: other weeks, groups or versions. Files of more than two go to trend.
+    count different people: other weeks, groups or versions. For more than two files, use trend.
 
     \b
     Example:

@@ -30,6 +30,7 @@ from murmurs.cli.output import (
 from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
+from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.randomness.secure import Secure
@@ -101,7 +102,9 @@ def command(
     with ExitStack() as stack:
         if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
-        for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
+        most = max(1, min(MOST_ROWS, _BYTES // size))
+        labels = None if question.is_open else question.labels.__contains__
+        for chunk in columns.chunks(answers, most, is_value=labels):
             for segment, part in chunk.by_segment(answers):
                 key = segment_parts(segment) if by else None
                 if key not in writers:
@@ -114,6 +117,12 @@ def command(
         say(
             "Note: each answer got a new permanent response, which is not kept. For people who "
             "report again, use murmurs.Device: see docs/longitudinal.md.",
+            err=True,
+        )
+    if isinstance(mechanism, Design):
+        say(
+            "Note: the answers were randomised now. If people had randomised them already, on "
+            "paper or by telephone, use murmurs count --reported instead.",
             err=True,
         )
     unit = "byte" if size == 1 else "bytes"

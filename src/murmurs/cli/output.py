@@ -170,7 +170,7 @@ def tell_segments(
     as_json: bool = False,
 ) -> None:
     """Say what was written for each segment, in order, and how many reports each has."""
-    numbers = {name: numbers[name] for name in sorted(numbers, key=_with_numbers)}
+    numbers = {name: numbers[name] for name in sorted(numbers, key=with_numbers)}
     if as_json:
         print_json({**document, "segments": numbers})
         return
@@ -180,7 +180,7 @@ def tell_segments(
         say(f"  {name}: {n}")
 
 
-def _with_numbers(name: str) -> list[Any]:
+def with_numbers(name: str) -> list[Any]:
     """Return what to sort a name by: its texts, and its numbers as numbers (9 before 10)."""
     parts: list[Any] = re.split(r"([0-9]+)", name)
     return [int(part) if place % 2 else part.casefold() for place, part in enumerate(parts)]

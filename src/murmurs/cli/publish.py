@@ -31,7 +31,9 @@ from murmurs.survey import Survey
 )
 @as_json
 def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None:
-    """Fix the probabilities of SURVEY_TOML and write the published survey.
+    """Fix the probabilities of SURVEY_TOML and publish it.
+
+    The published survey is a JSON document, for devices and analysts alike.
 
     A different survey that was published to the same file is not replaced: reports that were
     encoded with it could no longer be counted.

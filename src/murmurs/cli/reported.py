@@ -39,7 +39,12 @@ def counted_column(
     mechanism = question.mechanism
     n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
-    for chunk in columns.chunks(path):
+    labels = frozenset(question.labels + _report_names(question))
+
+    def is_value(text: str) -> bool:
+        return text in labels or (reported is None and is_digits(text))
+
+    for chunk in columns.chunks(path, is_value=is_value):
         for segment, part in chunk.by_segment(path):
             if reported is not None:
                 counts = _count_labels(path, part, question, reported, is_text=is_text)
@@ -107,7 +112,7 @@ def _holds_text(values: Any) -> bool:
 
 def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
     """Return the reports that cells of text stand for: numbers, JSON, or base64 text."""
-    labels = frozenset(question.labels)
+    labels = frozenset(question.labels + _report_names(question))
     numbers = isinstance(question.mechanism.shape, Category)
     for position, value in enumerate(chunk.listed()):
         if isinstance(value, dict):

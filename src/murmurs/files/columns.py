@@ -7,7 +7,7 @@ a CSV file, which may be somebody's answer where there is no header.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
@@ -45,17 +45,20 @@ class Chunk(NamedTuple):
 
     ``values`` are a list or an Arrow array. ``places`` are the lines or rows where they stand, from
     1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded; if there are
-    several, a segment is a tuple of their values.
+    several, a segment is a tuple of their values. ``absent`` is a field that no line had so far.
     """
 
     values: Any
     places: Sequence[int] | NDArray[np.int64]
     unit: str
     segments: Coded | None = None
+    absent: str | None = None
 
     def refuse(self, path: Path, position: int, what: str) -> NoReturn:
         """Raise the error for one value."""
         place = f"{self.unit} {self.places[position]}"
+        if self.absent is not None:
+            what += f" (no line so far has a field called {shown(self.absent)})"
         raise ValueError(f"{named(path)}, {place}: {what}")
 
     def listed(self) -> list[Any]:
@@ -73,13 +76,14 @@ class Chunk(NamedTuple):
         codes, values = self.segments
         missing = codes == MISSING
         if missing.any():
-            self.refuse(path, int(missing.argmax()), "the segment is missing")
+            what = "the segment is missing: write one there, such as unknown, or remove such rows"
+            self.refuse(path, int(missing.argmax()), what)
         places = np.asarray(self.places)
         for code in np.unique(codes).tolist():
             rows_of = np.flatnonzero(codes == code)
             own = self.values
             own = [own[i] for i in rows_of] if isinstance(own, list) else own.take(rows_of)
-            yield values[code], Chunk(own, places[rows_of], self.unit)
+            yield values[code], Chunk(own, places[rows_of], self.unit, absent=self.absent)
 
 
 def format_of(path: AnyPath) -> Format:
@@ -102,6 +106,7 @@ def read_column(
     format: Format | None = None,  # noqa: A002
     delimiter: str | None = None,
     header: bool = True,
+    is_value: Callable[[str], bool] | None = None,
     most: int = MOST_ROWS,
 ) -> Iterator[Chunk]:
     r"""Return one column of a file in chunks, in bounded memory.
@@ -109,7 +114,8 @@ def read_column(
     ``column`` is a name, or a number from 1; text has none, and without one each line of JSON lines
     is a value. ``by`` is a second column, or several, for segments. Empty cells and lines, nulls
     and absent fields are None. The suffix of the file gives the format, unless ``format`` does.
-    Chunks of text have at most ``most`` rows.
+    ``is_value`` tells values from names: if the header has a value in a column that is given by its
+    number, it is none, and is refused. Chunks of text have at most ``most`` rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -143,7 +149,7 @@ def read_column(
         yield from _of_parquet(file, column, others, most)
     else:
         mark = _delimiter(delimiter, kind)
-        yield from _of_csv(file, column, others, mark, header=header, most=most)
+        yield from _of_csv(file, column, others, mark, header=header, is_value=is_value, most=most)
 
 
 def _others(by: Column | Sequence[Column] | None) -> tuple[Column, ...]:
@@ -172,7 +178,14 @@ def _of_text(path: Path, most: int) -> Iterator[Chunk]:
 
 
 def _of_csv(
-    path: Path, column: Column, by: tuple[Column, ...], delimiter: str, *, header: bool, most: int
+    path: Path,
+    column: Column,
+    by: tuple[Column, ...],
+    delimiter: str,
+    *,
+    header: bool,
+    is_value: Callable[[str], bool] | None,
+    most: int,
 ) -> Iterator[Chunk]:
     source = rows(path, delimiter=delimiter, with_empty=True)
     start = next((found for found in source if found[1]), None)
@@ -181,6 +194,12 @@ def _of_csv(
     width = len(start[1])
     names = start[1] if header else None
     wanted = _index(path, column, names, width)
+    by_number = names is not None and column not in names
+    if by_number and is_value is not None and is_value(start[1][wanted]):
+        raise ValueError(
+            f"{named(path)} has a value in column {column} of its first line, not a name: read it "
+            "without a header (--no-header), or give the column by its name"
+        )
     others = [_index(path, one, names, width) for one in by]
     _refuse_same(wanted, others)
     where: list[int] = []
@@ -222,10 +241,17 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
             f"{width}, not as {shown(column)}"
         )
     also = ", check the delimiter," if width == 1 else ""
+    alike = [i for i, name in enumerate(names, 1) if _plain(name) == _plain(column)]
+    hint = f" (that of column {alike[0]} differs only in capitals or blanks)" if alike else ""
     raise ValueError(
         f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
-        f"correct the name{also} or give a number from 1"
+        f"correct the name{hint}{also} or give a number from 1"
     )
+
+
+def _plain(name: str) -> str:
+    """Return a name without blanks at its ends and without capitals."""
+    return name.strip().casefold()
 
 
 def _refuse_same(wanted: object, others: Sequence[object]) -> None:
@@ -255,7 +281,8 @@ def _of_json_lines(
             value = found if column is None else found.get(str(column))
             yield value, tuple(found.get(str(other)) for other in by)
 
-    yield from _chunks(values(), most, by=len(by))
+    for chunk in _chunks(values(), most, by=len(by)):
+        yield chunk._replace(absent=min(unseen, default=None))
     if unseen:
         raise ValueError(
             f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"

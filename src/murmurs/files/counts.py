@@ -16,6 +16,7 @@ from murmurs.boundary.documents import canonical, document
 from murmurs.boundary.reading import LONGEST_DOCUMENT, contents, named
 from murmurs.boundary.writing import writing
 from murmurs.counts import Counts, People
+from murmurs.files.columns import format_of
 from murmurs.files.headers import (
     FORMAT,
     AnyPath,
@@ -120,7 +121,12 @@ def read_stamped(path: Path) -> tuple[str, Question, Counts]:
     try:
         read = document(data)
     except ValueError as error:
-        raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
+        way = ""
+        if path.suffix == ".toml":
+            way = "; if it is a survey, run murmurs count with it first"
+        elif format_of(path) != "text" or path.suffix == ".txt":
+            way = "; if it has reports or answers, run murmurs count first"
+        raise ValueError(f"{named(path)} is not a file of counts: {error}{way}") from None
     if isinstance(read, dict) and "questions" in read:
         raise ValueError(f"{named(path)} is a survey, not counts: run murmurs count first")
     try:

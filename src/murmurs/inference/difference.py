@@ -124,7 +124,10 @@ class Difference:
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")
         if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
-            raise ValueError("cannot compare estimates whose labels differ")
+            raise ValueError(
+                "cannot compare estimates whose labels differ: a difference is about one list of "
+                "answers, in one order"
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -215,6 +218,7 @@ class Difference:
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level))
 
     def to_arrow(self, level: float = 0.95) -> Any:

@@ -256,6 +256,7 @@ class Trend:
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the long table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level))
 
     def to_arrow(self, level: float = 0.95) -> Any:

@@ -108,8 +108,11 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         "Design": Design,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = ", ".join([*kinds, "Product", *survey_designs.BY_NAME])
-        raise ValueError(f"there is no mechanism {shown(name)}; there are {known}")
+        known = [*kinds, "Product", *survey_designs.BY_NAME]
+        plain = str(name).replace("_", "").casefold()  # as forced_response and krr
+        meant = [f"write {other!r}" for other in known if other.casefold() == plain]
+        way = meant[0] if meant else f"there are {', '.join(known)}"
+        raise ValueError(f"there is no mechanism {shown(name)}; {way}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
         raise ValueError(

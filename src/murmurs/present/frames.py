@@ -6,9 +6,12 @@ import csv
 import io
 from collections.abc import Mapping
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 import numpy as np
+
+from murmurs.boundary.checks import shown
 
 Columns = Mapping[str, Any]
 """Columns by name: lists or arrays of the same length."""
@@ -26,6 +29,15 @@ def to_csv(columns: Columns) -> str:
     lists = (c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values())
     writer.writerows(zip(*lists, strict=True))
     return out.getvalue()
+
+
+def refuse_path(level: object) -> None:
+    """Refuse a path in place of a level: unlike that of pandas, to_csv writes no file."""
+    if isinstance(level, str | PathLike):
+        raise TypeError(
+            f"to_csv returns the text and writes no file, so it does not take {shown(level)}: "
+            "write it with Path(...).write_text(...), or use to_pandas().to_csv(...)"
+        )
 
 
 def to_arrow(columns: Columns) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import GREY, INK, SERIES
-from murmurs.present.plots import entitle, new_axes, wrapped
+from murmurs.present.plots import axes_for, entitle, wrapped
 from murmurs.present.text import printable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def plot_periods(
     ``values`` are shares and their limits, one row per answer, those to be coloured first. With
     ``joined`` they are lines with bands, otherwise marks side by side with intervals.
     """
-    axes = new_axes(*_SIZE) if axes is None else axes
+    axes = axes_for(axes, *_SIZE)
     share, low, high = (100 * rows for rows in values)
     places = np.arange(len(periods), dtype=np.float64)
     coloured = min(len(answers), len(SERIES))
@@ -148,7 +148,7 @@ def plot_errors(
     Lines of one of the ``groups`` have one colour and mark, and differ in their dashes. If there is
     only one x, the names stand side by side below the axes instead.
     """
-    axes = new_axes(*_SIZE) if axes is None else axes
+    axes = axes_for(axes, *_SIZE)
     ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
     beside = len(ticks) == 1
     several = list(dict.fromkeys(groups.values()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from murmurs.boundary.checks import shown as quoted
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import BAR, CALM, INK, MARK
 from murmurs.present.text import Order, in_order, percent, points, printable, shown_digits
@@ -29,6 +30,18 @@ def new_axes(width: float, height: float) -> Axes:
         ) from None
     _, axes = plt.subplots(figsize=(width, height), layout="constrained")
     return axes
+
+
+def axes_for(given: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes that were given, or those of a new figure of this size."""
+    if given is None:
+        return new_axes(width, height)
+    if not hasattr(given, "annotate"):
+        raise TypeError(
+            f"plot draws into axes of matplotlib, not into {quoted(given)}: to save the picture, "
+            "use plot().figure.savefig('shares.png')"
+        )
+    return given
 
 
 def wrapped(text: str, width: int, most: int = 3) -> str:
@@ -125,15 +138,16 @@ def plot_changes(
         )
     digits = shown_digits((high - low) / 400)
     for place, value, *ends in zip(places, change, low, high, strict=True):
-        text, right = points(float(value) / 100, digits), value >= 0  # away from the line at zero
+        text = points(float(value) / 100, digits).replace("-", "\N{MINUS SIGN}")  # as on the axis
+        right = value >= 0  # away from the line at zero
         at, away, side = (ends[1], 6, "left") if right else (ends[0], -6, "right")
         axes.annotate(
             text, (at, place), (away, 0), textcoords="offset points", va="center", ha=side
         )
     axes.margins(x=0.14)
-    filled = " (filled: without zero)" if sure.any() else ""
+    filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
-    axes.set_xlabel(wrapped(name, _TITLE), parse_math=False)
+    axes.set_xlabel(wrapped(name, _room(axes)), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
     return axes
@@ -142,8 +156,7 @@ def plot_changes(
 def _rows(labels: list[str], axes: Axes | None) -> Axes:
     """Return axes with one row for each label, from top to bottom; new ones if none are given."""
     lines = [wrapped(label, _LABEL) for label in labels]
-    if axes is None:
-        axes = new_axes(_WIDTH, _height(lines))
+    axes = axes_for(axes, _WIDTH, _height(lines))
     axes.set_yticks(range(len(lines)), lines, parse_math=False)  # "$" does not start a formula
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(lines) - 0.4, -0.6)
@@ -164,13 +177,16 @@ def fit_height(axes: Axes) -> None:
     axes.figure.set_size_inches(_WIDTH, height)  # type: ignore[union-attr]
 
 
+def _room(axes: Axes) -> int:
+    """Return how many characters fit above or below the axes, to the right of their labels."""
+    labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
+    return _TITLE - max(map(len, labels.split("\n")))
+
+
 def entitle(axes: Axes, title: str, width: int | None = None) -> None:
     """Set the title above the left edge; long labels to the left leave less room for it.
 
     ``width`` is that room in characters, where the labels are numbers.
     """
-    if width is None:
-        labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
-        width = _TITLE - max(map(len, labels.split("\n")))
-    text = wrapped(title, width, most=4)
+    text = wrapped(title, _room(axes) if width is None else width, most=4)
     axes.set_title(text, loc="left", parse_math=False, fontsize="medium")
