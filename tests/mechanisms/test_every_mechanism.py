@@ -186,7 +186,7 @@ def comparable_law(mechanism: AnyMechanism, answer: int) -> laws.Law:
 @every
 def test_encode_many_has_the_law_of_encode(mechanism: AnyMechanism) -> None:
     answer = mechanism.k - 1 - isinstance(mechanism, Over)  # all others together are uniform
-    draws = comparable(mechanism, answer, draws_of(mechanism, answer, 60_000, seed=11))
+    draws = comparable(mechanism, answer, draws_of(mechanism, answer, 20_000, seed=11))
     law = comparable_law(mechanism, answer)
     assert p_value(draws, law) > FALSE_ALARM
     # A device that keeps a quarter of its chances for a uniform report has another law.
@@ -195,7 +195,7 @@ def test_encode_many_has_the_law_of_encode(mechanism: AnyMechanism) -> None:
 
 @every
 def test_encode_many_with_system_randomness_has_the_same_law(mechanism: AnyMechanism) -> None:
-    reports = mechanism.shape.unstack(mechanism.encode_many(np.zeros(60_000, np.int64)))
+    reports = mechanism.shape.unstack(mechanism.encode_many(np.zeros(20_000, np.int64)))
     draws, law = comparable(mechanism, 0, reports), comparable_law(mechanism, 0)
     assert p_value(draws, law) > FALSE_ALARM
     assert p_value(draws, nearly(law)) < FALSE_ALARM
