@@ -15,7 +15,7 @@ from murmurs.mechanisms.longitudinal import Longitudinal
 from tests.goodness import FALSE_ALARM, p_value
 from tests.mechanisms.test_longitudinal import SMALL, AnyLongitudinal, course_law, relative
 
-N = 15_000
+N = 6000
 SHARED, APART = "one response", "two responses"
 
 HISTORIES: list[tuple[str, list[tuple[int, int | None]], tuple[int, int], str]] = [

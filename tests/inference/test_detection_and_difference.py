@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -145,9 +146,10 @@ HELD = np.arange(50) < 25
 SPARSE = np.where(HELD, 4000 // 25, 0)
 
 
-def repeated(repetitions: int) -> list[Counts]:
+@cache
+def repeated() -> tuple[Counts, ...]:
     rng = np.random.default_rng(3)
-    return [FIFTY.simulate(SPARSE, rng) for _ in range(repetitions)]
+    return tuple(FIFTY.simulate(SPARSE, rng) for _ in range(2000))
 
 
 def false_and_all(counts: Counts, level: float, control: Control) -> tuple[int, int]:
@@ -165,7 +167,7 @@ def test_bonferroni_holds_the_family_wise_error() -> None:
 
     An exact binomial test at FALSE_ALARM. Judging each answer at 5 % by itself is rejected.
     """
-    several = repeated(2000)
+    several = repeated()
     errors = sum(false_and_all(counts, 0.05, "bonferroni")[0] > 0 for counts in several)
     assert scipy.stats.binom.sf(errors - 1, 2000, 0.05) > FALSE_ALARM
     wrong = sum(bool(singly(counts, 0.05)[~HELD].any()) for counts in several)
@@ -191,7 +193,7 @@ def test_fdr_holds_the_part_of_absent_answers() -> None:
     def surely_above(parts: list[float]) -> bool:
         return bool(np.mean(parts) - 6 * np.std(parts) / math.sqrt(len(parts)) > 0.05)
 
-    several = repeated(2000)
+    several = repeated()
     counted = [false_and_all(counts, 0.05, "fdr") for counts in several]
     assert not surely_above([false / max(found, 1) for false, found in counted])
     alone = [singly(counts, 0.2) for counts in several]
@@ -199,7 +201,7 @@ def test_fdr_holds_the_part_of_absent_answers() -> None:
 
 
 def test_fdr_finds_more_than_bonferroni_where_many_are_there() -> None:
-    several = repeated(200)
+    several = repeated()[:200]
     found = {c: sum(false_and_all(counts, 0.2, c)[1] for counts in several) for c in CONTROLS}
     assert found["fdr"] > 1.02 * found["bonferroni"] > 0
 
@@ -246,16 +248,17 @@ def falling(k: int) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def unchanged(mechanism: AnyMechanism, target: Target, times: int, seed: int) -> list[Difference]:
-    """Two surveys of different people, again and again, between which nothing has changed."""
-    rng = np.random.default_rng(seed)
+@cache
+def unchanged(mechanism: AnyMechanism, target: Target) -> tuple[Difference, ...]:
+    """Two surveys of different people, 400 times, between which nothing has changed."""
+    rng = np.random.default_rng(5)
     shares, n = falling(mechanism.k), 20_000
     out = []
-    for _ in range(times):
+    for _ in range(400):
         first = rng.multinomial(n, shares)
         again = rng.multinomial(n, shares) if target == "population" else first
         out.append(pair(mechanism, (first, again), rng, target))
-    return out
+    return tuple(out)
 
 
 def uniform(p_values: list[float]) -> float:
@@ -278,7 +281,7 @@ compared = pytest.mark.parametrize("mechanism", COMPARED, ids=repr)
 @compared
 def test_unchanged_shares_have_uniform_p_values(mechanism: AnyMechanism, target: Target) -> None:
     """Of one share in each of 250 repetitions. Standard errors of two thirds are rejected."""
-    several = unchanged(mechanism, target, 250, seed=5)
+    several = unchanged(mechanism, target)[:250]
     assert uniform([float(d.p_values[1]) for d in several]) > FALSE_ALARM
     wrong = [math.erfc(1.5 * abs(d.shares[1]) / d.standard_errors[1] / 2**0.5) for d in several]
     assert uniform(wrong) < FALSE_ALARM
@@ -287,11 +290,11 @@ def test_unchanged_shares_have_uniform_p_values(mechanism: AnyMechanism, target:
 @by_target
 @compared
 def test_the_overall_test_has_its_size(mechanism: AnyMechanism, target: Target) -> None:
-    """Uniform p-values in 250 repetitions, so 5 % below 0.05.
+    """Uniform p-values in 150 repetitions, so 5 % below 0.05.
 
     Rejected: the noise of one of the two surveys only, which doubles the statistic.
     """
-    p_values = [d.p_value for d in unchanged(mechanism, target, 250, seed=6)]
+    p_values = [d.p_value for d in unchanged(mechanism, target)[:150]]
     assert uniform(p_values) > FALSE_ALARM
     statistics = scipy.stats.chi2.isf(p_values, mechanism.k)
     assert uniform(scipy.stats.chi2.sf(2 * statistics, mechanism.k).tolist()) < FALSE_ALARM
@@ -299,7 +302,7 @@ def test_the_overall_test_has_its_size(mechanism: AnyMechanism, target: Target) 
 
 def test_the_overall_test_for_respondents_is_no_test_for_the_population() -> None:
     """With little privacy noise it takes the chance of who was asked for a change."""
-    several = unchanged(mm.KRR(k=5, epsilon=5.0), "population", 200, seed=7)
+    several = unchanged(mm.KRR(k=5, epsilon=5.0), "population")[:200]
     wrong = [Difference(d.this, d.other, "respondents").p_value for d in several]
     assert uniform(wrong) < FALSE_ALARM
 
@@ -315,7 +318,7 @@ def test_a_change_is_found(mechanism: AnyMechanism, target: Target) -> None:
     rng = np.random.default_rng(8)
     shares, n = falling(mechanism.k), 20_000
     people = np.rint(n * shares).astype(np.int64)
-    error = unchanged(mechanism, target, 1, seed=9)[0].standard_errors.max()
+    error = unchanged(mechanism, target)[0].standard_errors.max()
     moved = people.copy()
     step = min(round(8 * error * n), int(people[0]))
     moved[0] -= step
@@ -380,7 +383,7 @@ def test_intervals_cover_the_change(mechanism: AnyMechanism, target: Target) -> 
         error = 6 * np.std(averages) / math.sqrt(len(averages))
         return bool(np.mean(averages) + error < 0.93 or np.mean(averages) - error > 0.97)
 
-    several = unchanged(mechanism, target, 400, seed=11)
+    several = unchanged(mechanism, target)
     covers = [(d.interval()[:, 0] <= 0) & (d.interval()[:, 1] >= 0) for d in several]
     assert not surely_outside([float(flags.mean()) for flags in covers])
     half = [np.abs(d.shares) < np.diff(d.interval())[:, 0] / 4 for d in several]
@@ -392,7 +395,7 @@ def test_intervals_cover_the_change(mechanism: AnyMechanism, target: Target) -> 
 
 
 def one_pair(mechanism: AnyMechanism, target: Target = "population") -> Difference:
-    return unchanged(mechanism, target, 1, seed=12)[0]
+    return unchanged(mechanism, target)[0]
 
 
 def test_a_difference_is_that_of_the_unbiased_shares() -> None:

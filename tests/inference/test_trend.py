@@ -175,13 +175,13 @@ def test_shares_without_noise_are_the_same_or_not() -> None:
 @compared
 @by_people
 def test_the_tests_have_their_size(mechanism: AnyMechanism, people: Asked) -> None:
-    """Uniform p-values in 250 repetitions of four periods, overall and of one answer.
+    """Uniform p-values in 150 repetitions of four periods, overall and of one answer.
 
     Rejected: as many degrees of freedom as there are shares (the mean is not counted as fitted).
     """
     rng = np.random.default_rng(5)
     several = [
-        trend(periods(mechanism, 4, rng, same=people == "same"), people=people) for _ in range(250)
+        trend(periods(mechanism, 4, rng, same=people == "same"), people=people) for _ in range(150)
     ]
     p_values = [found.p_value for found in several]
     assert uniform(p_values) > FALSE_ALARM

@@ -1,6 +1,7 @@
 """Studies: their means are those of the theory, every option acts, bad input is refused.
 
-The means are allowed six of their standard errors: a false alarm has a probability of 1e-8 each.
+The means of 100 repetitions are allowed six of their standard errors: a false alarm has a
+probability of 3e-8 each.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def test_errors_of_unbiased_shares_are_those_of_the_channel(law: str) -> None:
         epsilons=[1.0, 3.0],
         laws=law,
         estimators="unbiased",
-        repetitions=300,
+        repetitions=100,
         random=2,
     )
     shares = LAWS[law](12)
