@@ -328,6 +328,7 @@ SMALL: list[Mechanism[Any]] = [
     Product((KRR(k=2, epsilon=0.8), KRR(k=3, epsilon=2.0))),
     Product((SUE(k=2, epsilon=1.0), OUE(k=3, epsilon=1.5))),
     Product((Subset(k=4, epsilon=1.0, w=2), KRR(k=2, epsilon=1.0))),
+    Product((Subset(k=3, epsilon=1.0, w=1), SUE(k=2, epsilon=1.0))),
     Product((KRR(k=2, epsilon=1.0), KRR(k=2, epsilon=0.5), OUE(k=2, epsilon=1.0))),
     Product((Hadamard(k=3, epsilon=1.0, blocks=1), Design([[0.6, 0.3], [0.4, 0.7]]))),
     Product((ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(FEW), KRR(k=2, epsilon=0.5))),

@@ -31,7 +31,7 @@ from murmurs.randomness.bulk import CHUNK, CHUNK_BYTES, Bulk, bulk
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import Chance, ChanceInBulk, as_generator, as_randomness
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Report, Reports, Shape
+from murmurs.wire import Category, Report, Reports, Shape
 
 LARGEST_K = 10**6
 _OF_LABELS = ": question.answer(label) gives the number of a label"
@@ -81,7 +81,8 @@ class AnyMechanism(ABC, Generic[Report]):
         The second is one row of zeros and ones per report, with a one at position 0 for the report
         itself. Joint counts of several questions are made of these.
         """
-        if self.channel.is_histogram:  # reports are numbered as the cells are
+        is_histogram = self.channel.is_histogram
+        if is_histogram and isinstance(self.shape, Category):  # numbered as the cells are
             return np.asarray(reports, np.int64)
         supports = getattr(self, "supports", None)
         if supports is None:
@@ -92,7 +93,7 @@ class AnyMechanism(ABC, Generic[Report]):
             count=self.channel.cells[0],
             bitorder="little",
         )
-        return np.insert(bits, 0, 1, axis=1)
+        return bits.argmax(axis=1) if is_histogram else np.insert(bits, 0, 1, axis=1)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
         """Refuse: only an open mechanism takes candidates."""

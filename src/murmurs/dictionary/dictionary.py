@@ -13,13 +13,13 @@ from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.dictionary.discovery import (
     ALPHABET,
-    FLOOR,
     Control,
     Discovery,
     discover,
+    floor_of,
     letters_of,
+    people_needed,
 )
-from murmurs.dictionary.evidence import error_of_absent
 from murmurs.dictionary.plan import planned
 from murmurs.dictionary.search import Progress
 from murmurs.mechanisms.prefixes import Prefixes
@@ -74,7 +74,11 @@ class Dictionary:
         """The share above which a string is nearly always found, if ``people`` is given."""
         if self.people is None:
             raise ValueError("say how many people will answer, as people=100_000")
-        return FLOOR * error_of_absent(self.mechanism.level(0), self.people)
+        return floor_of(self.mechanism, self.people)
+
+    def people_needed(self, share: float) -> int:
+        """Return how many people must answer for a string of this share to be found."""
+        return people_needed(self.mechanism, share)
 
     def encode(self, answer: str, random: Chance = None) -> int:
         """Return a private report of one string; see `Question.encode`."""

@@ -11,8 +11,11 @@ from murmurs.privacy import check_epsilon
 MOST_FIRST = 80_000
 """The most prefixes that are tried at the first level, all combinations of letters."""
 
-COHORTS = 256
-"""Cohorts per level, on average: enough that strings rarely share buckets with common ones."""
+COHORTS, CELLS = 256, 2048
+"""Cohorts per level on average, and cells: more cohorts where there are few buckets.
+
+With so many, strings that share buckets with common ones by chance add little to the noise.
+"""
 
 LASTING, FIRST = 0.6, 3.4
 """Weights of the levels: what each has, and what the first has in addition.
@@ -45,7 +48,7 @@ def planned(epsilon: float, longest: int, letters: int, *, salt: int = 0) -> Pre
     longest = whole(longest, "longest", 1, LONGEST)
     lengths = range(first_length(letters, longest), longest + 1)
     weights = [LASTING + FIRST / (number + 1) for number in range(len(lengths))]
-    unit = COHORTS * len(weights) / sum(weights)
-    cohorts = [max(1, round(unit * weight)) for weight in weights]
     width = min(max(2, round(math.exp(min(epsilon, 20.0))) + 1), WIDEST)
+    unit = max(COHORTS, CELLS // width) * len(weights) / sum(weights)
+    cohorts = [max(1, round(unit * weight)) for weight in weights]
     return Prefixes(epsilon, width, tuple(zip(lengths, cohorts, strict=True)), salt)
