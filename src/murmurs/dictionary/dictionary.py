@@ -20,8 +20,8 @@ from murmurs.dictionary.discovery import (
     letters_of,
     people_needed,
 )
-from murmurs.dictionary.plan import planned
 from murmurs.dictionary.search import Progress
+from murmurs.mechanisms.prefix_levels import planned
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.question import Question
 from murmurs.randomness.sources import Chance, ChanceInBulk

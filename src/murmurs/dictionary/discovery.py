@@ -17,6 +17,7 @@ from murmurs.dictionary.search import Found, Progress, search
 from murmurs.dictionary.shares import fit_of
 from murmurs.estimation import Estimate
 from murmurs.hashing import strings
+from murmurs.inference.fit import Target
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
@@ -79,8 +80,22 @@ class Discovery:
             raise ValueError("nothing was found, so there are no labels to ask about")
         return Survey(name, (Question(name, (*self.labels, other), text=text, epsilon=epsilon),))
 
-    def to_document(self) -> dict[str, Any]:
+    @property
+    def summary(self) -> str:
+        """How many strings were found, how certain that is, and what may be missing."""
+        rate = f"{100 * self.error_rate:g} %"
+        if self.control == "bonferroni":
+            certain = f"at most a {rate} chance that any of them is false"
+        else:
+            certain = f"at most {rate} of them are false on average"
+        if not self.labels:
+            return f"No string was found. {self.missed}"
+        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
+        return f"{many} found; {certain}. {self.missed}"
+
+    def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the strings and their shares as plain values for JSON."""
+        estimate = None if self.estimate is None else self.estimate.to_document(level, target)
         return {
             "found": list(self.labels),
             "p_values": self.p_values.tolist(),
@@ -88,12 +103,12 @@ class Discovery:
             "control": self.control,
             "floor": self.floor,
             "tried": self.tried,
-            "estimate": None if self.estimate is None else self.estimate.to_document(),
+            "estimate": estimate,
         }
 
     def __str__(self) -> str:
-        found = "No string was found." if self.estimate is None else str(self.estimate)
-        return f"{found}\n\n{self.missed}"
+        found = "" if self.estimate is None else f"{self.estimate}\n\n"
+        return f"{found}{self.summary}"
 
     def __repr__(self) -> str:
         first = ", ".join(shown(label) for label in self.labels[:3])
@@ -156,7 +171,7 @@ def discover(
     texts = tuple(found.texts[i] for i in accepted)
     order = np.argsort(-fit_of(counts, mechanism, texts).unbiased[:-1], kind="stable")
     labels = tuple(texts[i] for i in order.tolist())
-    p_values = np.exp(found.log_p[accepted][order])
+    p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
     fit = fit_of(counts, mechanism, labels)
     estimate = Estimate(
         fit.counts,

@@ -53,7 +53,11 @@ class Beam:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Strings at the end of the search, with the logarithm of their adjusted p-values."""
+    """Strings at the end of the search, with the logarithm of their adjusted p-values.
+
+    An adjusted p-value may exceed one: it is a p-value times everything that was searched. It is
+    infinite for prefixes of strings that go on.
+    """
 
     texts: list[str]
     log_p: Floats
@@ -99,7 +103,7 @@ def search(
         if progress is not None:
             progress(number + 1, len(levels))
     whole = kept.ended | np.array([len(text) == mechanism.lengths[-1] for text in kept.texts])
-    log_p = np.where(whole, _log_p_values(kept, people, known), 0.0)
+    log_p = np.where(whole, _log_p_values(kept, people, known), np.inf)
     return Found(kept.texts, log_p, tried)
 
 
@@ -151,7 +155,7 @@ def _grown(
 
 def _log_ratios(seen: Evidence, smallest: float) -> Floats:
     """Return log-likelihood ratios of the best share above the smallest one, to none at all."""
-    linear = (seen.shares * smallest - smallest**2 / 2) / seen.error**2
+    linear = (seen.shares * smallest - smallest**2 / 2) / seen.errors**2
     return np.where(seen.shares >= smallest, seen.scores**2 / 2, linear)
 
 
@@ -163,7 +167,7 @@ def _log_p_values(kept: Beam, people: Floats, known: Sequence[int]) -> Floats:
     adjusted = log_normal_tail(later) - _from_the_end(kept.prices)
     adjusted += np.log(np.array(known[:levels], np.float64)) + math.log(levels)
     adjusted[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
-    return np.asarray(np.minimum(adjusted.max(axis=1), 0.0))
+    return np.asarray(adjusted.max(axis=1))
 
 
 def _from_the_end(table: Floats) -> Floats:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
@@ -21,6 +22,7 @@ from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.prefix_levels import planned
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
 from murmurs.mechanisms.projective import ProjectiveGeometry
@@ -99,16 +101,18 @@ def from_document(document: dict[str, Any]) -> AnyKind:
     parameters = dict(document)
     name = parameters.pop("name", None)
     if isinstance(name, str) and name in survey_designs.BY_NAME:
-        return _design(name, parameters)
+        return _from_constructor(name, survey_designs.BY_NAME[name], parameters)
     if name == "Product":
         return product_of(_parts(parameters))
+    if name == "Dictionary":
+        return _from_constructor(name, planned, parameters)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
         **BY_NAME,
         **OPEN,
         "Design": Design,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = [*kinds, "Product", *survey_designs.BY_NAME]
+        known = [*kinds, "Product", "Dictionary", *survey_designs.BY_NAME]
         plain = str(name).replace("_", "").casefold()  # as forced_response and krr
         meant = [f"write {other!r}" for other in known if other.casefold() == plain]
         way = meant[0] if meant else f"there are {', '.join(known)}"
@@ -135,9 +139,11 @@ def _parts(parameters: dict[str, Any]) -> list[Mechanism[Any] | OpenMechanism[An
     return parts  # type: ignore[return-value]
 
 
-def _design(name: str, parameters: dict[str, Any]) -> Design:
-    """Return a design of survey research by its name."""
-    make = survey_designs.BY_NAME[name]
+Made = TypeVar("Made")
+
+
+def _from_constructor(name: str, make: Callable[..., Made], parameters: dict[str, Any]) -> Made:
+    """Return what a function makes of parameters: a design, or a mechanism that is planned."""
     known = inspect.signature(make).parameters
     unknown = sorted(set(parameters) - set(known))
     if unknown:

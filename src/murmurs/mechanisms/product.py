@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,6 +184,10 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
 
     parts: tuple[Mechanism[Any], ...]
 
+    if TYPE_CHECKING:
+
+        def __init__(self, parts: Sequence[Mechanism[Any]]) -> None: ...
+
     def __post_init__(self) -> None:
         for number, part in enumerate(as_tuple(self.parts, "the parts of a product")):
             if isinstance(part, OpenMechanism):
@@ -334,6 +338,10 @@ class OpenProduct(Combined):
     """
 
     parts: tuple[Part, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, parts: Sequence[Part]) -> None: ...
 
     def __post_init__(self) -> None:
         self._settle_parts()

@@ -38,13 +38,15 @@ def first_length(letters: int, longest: int) -> int:
     return max(1, min(longest, int(math.log(MOST_FIRST) / math.log(letters + 1))))
 
 
-def planned(epsilon: float, longest: int, letters: int, *, salt: int = 0) -> Prefixes:
+def planned(epsilon: float, longest: int = 20, letters: int = 41, *, salt: int = 0) -> Prefixes:
     """Return the mechanism for strings of at most ``longest`` letters of an alphabet.
+
+    ``letters`` is the size of the alphabet that strings are looked for in.
 
     >>> planned(4.0, longest=6, letters=26)
     Prefixes(epsilon=4.0, width=56, levels=((3, 432), (4, 248), (5, 187), (6, 157)), salt=0)
     """
-    epsilon = check_epsilon(epsilon)
+    epsilon, letters = check_epsilon(epsilon), whole(letters, "letters", 1, 10**6)
     longest = whole(longest, "longest", 1, LONGEST)
     lengths = range(first_length(letters, longest), longest + 1)
     weights = [LASTING + FIRST / (number + 1) for number in range(len(lengths))]
