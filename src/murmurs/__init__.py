@@ -9,6 +9,7 @@ from murmurs.estimators import estimate
 from murmurs.inference.detection import Detection
 from murmurs.inference.difference import Difference
 from murmurs.inference.trend import Trend, trend
+from murmurs.joint import Joint, JointEstimate
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -73,6 +74,8 @@ __all__ = [
     "Given",
     "Hadamard",
     "HadamardSketch",
+    "Joint",
+    "JointEstimate",
     "LocalHashing",
     "ORappor",
     "OpenProduct",

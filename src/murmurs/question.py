@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
@@ -222,6 +223,14 @@ class Question:
             )
         return number
 
+    def place_of(self, value: object) -> int | None:
+        """Return the number of the answer that a value stands for, or None if it stands for none.
+
+        Booleans stand for yes and no, whole numbers for labels that are numbers.
+        """
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
+
     def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one answer: a label, or any string if the question is open.
 
@@ -253,6 +262,25 @@ class Question:
         >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
         array([0, 2], dtype=uint8)
         """
+        codes, table = self.coded_answers(
+            answers, missing=missing, drop_missing=drop_missing, unknown=unknown
+        )
+        codes = _present(codes) if drop_missing else codes
+        return self.mechanism.encode_coded(codes, cast(Any, table), random)
+
+    def coded_answers(
+        self,
+        answers: object,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> tuple[NDArray[np.integer[Any]], Integers | list[str]]:
+        """Return answers as codes, and the table of what the codes stand for.
+
+        The table has numbers of answers or, for an open question, checked strings. The options are
+        those of `encode_many`. With ``drop_missing``, missing answers have the code `MISSING`.
+        """
         column = coded(answers)
         if not isinstance(drop_missing, bool):
             raise TypeError(f"drop_missing must be True or False, not {shown(drop_missing)}")
@@ -264,12 +292,11 @@ class Question:
         if isinstance(self.mechanism, OpenMechanism):
             if drop_missing:
                 column = without_empty(column)
-            return self._encode_texts(column, random, missing, drop_missing, unknown)
+            return self._coded_texts(column, missing, drop_missing, unknown)
         table = self._table(column.values, missing, unknown)
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table, drop_missing)
-        codes = _present(column.codes) if drop_missing else column.codes
-        return self.mechanism.encode_coded(codes, table, random)
+        return column.codes, table
 
     def encode_column(
         self, answers: object, random: ChanceInBulk = None, **options: Any
@@ -281,14 +308,9 @@ class Question:
         """
         return self.mechanism.shape.column(self.encode_many(answers, random, **options))
 
-    def _encode_texts(
-        self,
-        column: Coded,
-        random: ChanceInBulk,
-        missing: str | None,
-        drop_missing: bool,
-        unknown: str | None,
-    ) -> Reports:
+    def _coded_texts(
+        self, column: Coded, missing: str | None, drop_missing: bool, unknown: str | None
+    ) -> tuple[NDArray[np.integer[Any]], list[str]]:
         mechanism = cast("OpenMechanism[Any]", self.mechanism)
         if unknown is not None:
             raise ValueError(f"{self._called} is open and takes any string: leave unknown out")
@@ -308,7 +330,7 @@ class Question:
                     way = ": leave such answers out with drop_missing=True" if value == "" else ""
                     raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
-        return mechanism.encode_coded(_present(codes), texts, random)
+        return codes, texts
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None
@@ -407,6 +429,16 @@ class Question:
         >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
         array([1, 1])
         """
+        found, there = self.as_reports(reported, drop_missing=drop_missing, unknown=unknown)
+        return self.mechanism.count(found[there])
+
+    def as_reports(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> tuple[Reports, NDArray[np.bool_]]:
+        """Return answers that were randomised already as reports, and which of them are there.
+
+        The reports in place of those that are missing mean nothing.
+        """
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
             names = mechanism.reports or mechanism.labels or self.labels
@@ -429,7 +461,7 @@ class Question:
         table = stand_in._table(values, None, unknown)
         table[-1] = 0  # those that are missing keep their places until the others are checked
         stand_in._refuse_bad(codes, table)
-        return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
+        return table[codes].astype(mechanism.shape.dtype), ~gone
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.

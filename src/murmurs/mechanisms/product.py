@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from murmurs.boundary.checks import index, integers, shown
 from murmurs.boundary.texts import as_tuple
+from murmurs.channel import Channel
 from murmurs.channels.product import ProductChannel
 from murmurs.hashing.layout import Layout
 from murmurs.mechanism import AnyMechanism, Mechanism, OpenMechanism
@@ -106,6 +107,15 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
         """Whether the reports of one person to any of the questions share a permanent response."""
         return any(part.is_longitudinal for part in self.parts)
 
+    def repeated(self, times: int) -> Channel:
+        """Return the law of the cells of one report per person; more are refused."""
+        if times == 1:
+            return self.channel
+        raise ValueError(
+            f"{self} asks several questions together, and these are estimated from one report of "
+            f"each person, not from {times}: use the counts of one round"
+        )
+
     def select(self, questions: tuple[int, ...]) -> AnyMechanism[Any]:
         """Return the mechanism of some of the questions: a part, or a product of fewer parts."""
         if (
@@ -147,7 +157,7 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
             out += cross(axes, self.channel.cells)
         return out
 
-    def _joined(self, columns: Sequence[Reports]) -> Reports:
+    def joined(self, columns: Sequence[Reports]) -> Reports:
         """Return reports to each question as reports to all of them."""
         out = self.shape.empty(len(columns[0]))
         for number, (part, column) in enumerate(zip(self.parts, columns, strict=True)):
@@ -277,7 +287,7 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
             else cast(Any, part)._encode_many_in(cohorts, own.astype(np.int64), random)
             for part, own in zip(self.parts, np.unravel_index(answers, self.answers), strict=True)
         ]
-        return self._joined(columns)
+        return self.joined(columns)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Draw the cells, question by question, if they are a histogram; else encode everybody."""
@@ -443,7 +453,7 @@ class OpenProduct(Combined):
                 columns.append(cast(Any, part)._encode_many_in(cohorts, own, random))
             else:
                 columns.append(cast(Any, part)._encode_many(own, random))
-        return self._joined(columns)
+        return self.joined(columns)
 
 
 def _coded(part: Part, column: Any) -> tuple[Integers, Any]:

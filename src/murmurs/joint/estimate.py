@@ -1,0 +1,224 @@
+"""JointEstimate: the table of shares of several questions, how certain it is, and its margins."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import estimators
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
+from murmurs.estimation import Estimate
+from murmurs.inference.fit import Target
+from murmurs.inference.grouped import Grouped
+from murmurs.mechanisms.product import BETWEEN, Product
+from murmurs.numerics.arrays import Floats
+from murmurs.present import frames
+from murmurs.present.crosstabs import EXPLANATION, Crosstab, crosstab_html, crosstab_text
+from murmurs.present.heatmaps import plot_crosstab
+from murmurs.present.text import Order, shares_html, shown_digits
+from murmurs.question import Question
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Value = Literal["share", "low", "high", "unbiased", "unbiased_error"]
+"""What the cells of a table show."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointEstimate(Estimate):
+    """Estimated shares of all combinations of answers, and everything that an `Estimate` has.
+
+    ``questions`` are those that were asked together, and ``answers`` the labels of each: the axes
+    of the table. Combination (i, j) of two questions is number i * k2 + j of ``shares``.
+    """
+
+    questions: tuple[Question, ...] = ()
+    answers: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        found: Estimate,
+        questions: tuple[Question, ...],
+        answers: tuple[tuple[str, ...], ...],
+    ) -> JointEstimate:
+        """Return the estimate of all combinations as one of several questions."""
+        own = {field.name: getattr(found, field.name) for field in dataclasses.fields(Estimate)}
+        own |= {
+            "labels": tuple(BETWEEN.join(labels) for labels in itertools.product(*answers)),
+            "title": BETWEEN.join(question.name for question in questions),
+            "ordered": all(question.ordered for question in questions),
+        }
+        return cls(**own, questions=questions, answers=answers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the questions."""
+        return tuple(question.name for question in self.questions)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of answers to each question: the shape of the table."""
+        return tuple(len(labels) for labels in self.answers)
+
+    def with_labels(self, labels: tuple[str, ...]) -> JointEstimate:
+        """Refuse: the labels are those of the questions."""
+        raise ValueError(
+            f"the labels of {listed(self.names)} are those of the questions: name them there"
+        )
+
+    def crosstab(
+        self, value: Value = "share", level: float = 0.95, target: Target = "population"
+    ) -> Floats:
+        """Return the table as an array with one axis for each question.
+
+        ``value`` is what it shows: "share", the limits "low" and "high", or "unbiased" shares and
+        their standard errors, "unbiased_error".
+        """
+        if value not in get_args(Value):
+            raise ValueError(f"value must be one of {listed(get_args(Value))}, not {shown(value)}")
+        return np.asarray(super().columns(level, target)[value]).reshape(self.sizes)
+
+    def to_crosstab(
+        self, value: Value = "share", level: float = 0.95, target: Target = "population"
+    ) -> Any:
+        """Return the table as a pandas.DataFrame, like `pandas.crosstab` of the answers.
+
+        The last question is in the columns, the others are in the rows.
+        """
+        table = self.crosstab(value, level, target)
+        return frames.to_crosstab(table, self.names, self.answers)
+
+    def place(self, name: str | int) -> int:
+        """Return the number of a question, given by its name or its number."""
+        if isinstance(name, str) and name in self.names:
+            return self.names.index(name)
+        if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.names):
+            return name
+        raise ValueError(f"there is no question {shown(name)}; there are {listed(self.names)}")
+
+    def margin(self, *names: str) -> Estimate:
+        """Return the estimate of one question or, for several names, of their table.
+
+        It is that of the question's own reports. If the combination was reported once, shares are
+        those of the table added up, with the noise of the sums.
+        """
+        places = sorted({self.place(name) for name in names})
+        if not names or len(places) < len(names):
+            raise ValueError(f"margin takes different names of {listed(self.names)}")
+        if len(places) == len(self.names):
+            return self
+        if isinstance(self.counts.mechanism, Product):
+            found = estimators.estimate(self.counts.margin(*places))
+        else:
+            found = self._added_up(places)
+        questions = tuple(self.questions[place] for place in places)
+        answers = tuple(self.answers[place] for place in places)
+        if len(places) > 1:
+            return JointEstimate.of(found, questions, answers)
+        title, ordered = questions[0].text or questions[0].name, questions[0].ordered
+        return dataclasses.replace(found, labels=answers[0], title=title, ordered=ordered)
+
+    def _added_up(self, places: list[int]) -> Estimate:
+        """Return the shares of some of the questions as sums, with the noise of these."""
+        index = np.indices(self.sizes).reshape(len(self.sizes), -1)
+        sizes = [self.sizes[place] for place in places]
+        groups = np.ravel_multi_index([index[place] for place in places], sizes)
+        fit = Grouped(self.counts, self.fit, groups, self.plausible)
+        shares = np.bincount(groups, self.shares)
+        return Estimate(self.counts, shares, self.method, self.why, notes=self.notes, fit=fit)
+
+    def columns(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the columns of the table: the answers to each question, and their shares."""
+        rest = super().columns(level, target)
+        del rest["answer"]
+        rows = list(itertools.product(*self.answers))
+        asked = {
+            f"{name}_answer" if name in rest else name: [row[place] for row in rows]
+            for place, name in enumerate(self.names)
+        }
+        return {**asked, **rest}
+
+    def rows(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the columns with one label for each combination."""
+        return super().columns(level, target)
+
+    def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the estimate as plain values for JSON; shares are in the order of the labels."""
+        document = super().to_document(level, target)
+        axes = [
+            {"name": name, "labels": list(labels)}
+            for name, labels in zip(self.names, self.answers, strict=True)
+        ]
+        return {"questions": axes, **document}
+
+    def _drawn(self, level: float, target: Target) -> Crosstab:
+        """Return what is drawn of a table of two questions."""
+        columns = super().columns(level, target)
+        shares, low, high = (columns[name].reshape(self.sizes) for name in ("share", "low", "high"))
+        first, second = self.names
+        digits = shown_digits(columns["unbiased_error"])
+        labels = (self.answers[0], self.answers[1])
+        return Crosstab((first, second), labels, shares, low, high, digits)
+
+    def table(
+        self,
+        truth: Floats | None = None,
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+        limit: int = 40,
+        order: Order | None = None,
+        marks: NDArray[np.bool_] | None = None,
+        width: int = 100,
+    ) -> str:
+        """Return the table for a terminal of this width, with rows, columns and margins.
+
+        Three or more questions, or an ``order``, a ``truth`` or ``marks``, give the long table
+        with one row for each combination.
+        """
+        if len(self.names) > 2 or not (order is truth is marks is None):
+            return super().table(
+                truth, level=level, target=target, limit=limit, order=order, marks=marks
+            )
+        return f"{crosstab_text(self._drawn(level, target), limit, width)}\n\n{EXPLANATION}"
+
+    def plot(
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        target: Target = "population",
+        *,
+        order: Order | None = None,
+        title: str | None = None,
+        truth: Floats | None = None,
+        limit: int = 30,
+    ) -> Axes:
+        """Draw the shares in cells, coloured by their ratio to independence; return the axes.
+
+        Cells whose interval leaves independence out have a frame. Three or more questions, or an
+        ``order`` or a ``truth``, give bars, one for each combination.
+        """
+        if len(self.names) > 2 or not (order is truth is None):
+            return super().plot(
+                axes, level, target, order=order, title=title, truth=truth, limit=limit
+            )
+        told = f"shares in %, {self.n:,} reports, {self.method}"
+        heading = f"{self.title}: {told}" if title is None else title
+        return plot_crosstab(self._drawn(level, target), heading, axes, limit)
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("Estimate(", "JointEstimate(", 1)
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.title}: {self.n:,} reports. {self.explanation}"
+        if len(self.names) > 2:
+            return shares_html(self.rows(), "95 % interval", caption, order=self._order(None))
+        return crosstab_html(self._drawn(0.95, "population"), caption)
