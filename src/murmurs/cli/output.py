@@ -16,8 +16,8 @@ from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.files.headers import is_header_of_reports
+from murmurs.joint import Asked
 from murmurs.present.text import UNPRINTABLE, printable
-from murmurs.question import Question
 from murmurs.survey import Survey
 
 MOST_PEOPLE = 2**62
@@ -186,12 +186,14 @@ def _with_numbers(name: str) -> list[Any]:
     return [int(part) if place % 2 else part.casefold() for place, part in enumerate(parts)]
 
 
-def chosen_question(survey: Survey, name: str | None) -> Question:
-    """Return the question of that name, or the only one if no name is given."""
+def chosen_question(survey: Survey, name: str | None) -> Asked:
+    """Return the question or joint of that name, or without a name the only one there is."""
     if name is not None:
-        return survey.question(name)
+        return survey.asked(name)
+    if len(survey.joints) == 1 and len(survey.joints[0].questions) == len(survey.questions):
+        return survey.joints[0]
     if len(survey.questions) > 1:
-        names = ", ".join(question.name for question in survey.questions)
+        names = ", ".join(asked.name for asked in (*survey.questions, *survey.joints))
         raise ValueError(
             f"survey {survey.name!r} has several questions: add --question, one of {names}"
         )
