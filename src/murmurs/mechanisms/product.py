@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs import forms
 from murmurs.boundary.checks import index, integers, shown
 from murmurs.boundary.texts import as_tuple
 from murmurs.channel import Channel
@@ -145,17 +146,28 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
 
     def _count(self, reports: Reports) -> Integers:
         out = np.zeros(self.channel.cells, np.int64)
-        shape = self.shape
         for start in range(0, len(reports), CHUNK):
-            own = reports[start : start + CHUNK]
-            axes = [
-                part._cells_of(single)
-                for part, single in zip(self.parts, shape.split(own), strict=True)
-            ]
-            if self.cohort_count is not None:
-                axes = [np.asarray(shape.cohorts_of(own), np.int64), *axes]
-            out += cross(axes, self.channel.cells)
+            cohorts, axes = self._placed(reports[start : start + CHUNK])
+            out += cross(axes if cohorts is None else [cohorts, *axes], self.channel.cells)
         return out
+
+    def _placed(self, reports: Reports) -> tuple[Integers | None, list[NDArray[Any]]]:
+        shape = self.shape
+        axes: list[NDArray[Any]] = [
+            part._cells_of(own) for part, own in zip(self.parts, shape.split(reports), strict=True)
+        ]
+        if self.cohort_count is None:
+            return None, axes
+        return np.asarray(shape.cohorts_of(reports), np.int64), axes
+
+    def placed(self, reports: object) -> tuple[Integers | None, list[NDArray[Any]]]:
+        """Return the cohort of each report, if there are any, and its place along each axis.
+
+        A place is the number of a cell, or a row of zeros and ones if reports are in several cells;
+        the first of these counts the report itself. Reports may have any form that `count` takes.
+        """
+        given = list(forms.arrays(reports, self.shape)) or [self.shape.empty(0)]
+        return self._placed(np.concatenate(given))
 
     def joined(self, columns: Sequence[Reports]) -> Reports:
         """Return reports to each question as reports to all of them."""
