@@ -1,8 +1,8 @@
 """Survey: the public contract, one JSON document that devices, collectors and analysts share.
 
 It lists the questions with their labels and mechanisms, including the integer probabilities, so
-that everybody computes with the same numbers, and says which questions are reported together. Its fingerprint is the SHA-256 of its canonical form
-(RFC 8785): any change makes it a different survey.
+that everybody computes with the same numbers, and says which questions are reported together. Its
+fingerprint is the SHA-256 of its canonical form (RFC 8785): any change makes it a different survey.
 """
 
 from __future__ import annotations
@@ -133,12 +133,18 @@ class Survey:
         joints = tuple(joint.settled(known) for joint in file.joint)
         return cls(file.name, questions, file.version, joints)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the questions, and those of the joints."""
+        joints = tuple(joint.name for joint in self.joints)
+        return (*(question.name for question in self.questions), *joints)
+
     def question(self, name: str) -> Question:
         """Return the question with this name."""
         for question in self.questions:
             if question.name == name:
                 return question
-        names = listed(tuple(asked.name for asked in (*self.questions, *self.joints)))
+        names = listed(self.names)
         raise ValueError(f"survey {shown(self.name)} has no question {shown(name)}; it has {names}")
 
     def joint(self, *names: str) -> Joint:
@@ -153,8 +159,8 @@ class Survey:
                 if joint.names == names:
                     return joint
                 raise ValueError(
-                    f"survey {shown(self.name)} asks {listed(joint.names)} together, in this order: "
-                    "take margins of that table"
+                    f"survey {shown(self.name)} asks {listed(joint.names)} together, in this "
+                    "order: take margins of that table"
                 )
         return Joint(*asked)
 

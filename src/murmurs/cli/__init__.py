@@ -33,6 +33,7 @@ class Commands(click.Group):
         "add",
         "simulate",
         "estimate",
+        "joint",
         "compare",
         "trend",
         "mechanisms",

@@ -82,7 +82,9 @@ def command(
     wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
-        estimate = question.estimate(counted, method_named(method), candidates=wanted, complete=complete)
+        estimate = question.estimate(
+            counted, method_named(method), candidates=wanted, complete=complete
+        )
     detected, why_not = _detected(estimate)
     marks = None
     if detected is not None and question.is_open:

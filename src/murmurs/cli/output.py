@@ -193,7 +193,7 @@ def chosen_question(survey: Survey, name: str | None) -> Asked:
     if len(survey.joints) == 1 and len(survey.joints[0].questions) == len(survey.questions):
         return survey.joints[0]
     if len(survey.questions) > 1:
-        names = ", ".join(asked.name for asked in (*survey.questions, *survey.joints))
+        names = ", ".join(survey.names)
         raise ValueError(
             f"survey {survey.name!r} has several questions: add --question, one of {names}"
         )

@@ -45,9 +45,9 @@ Wanted = Column | tuple[Column, ...] | None
 class Chunk(NamedTuple):
     """Some rows of a column, one after another.
 
-    ``values`` are a list or an Arrow array; of several columns, a list of tuples. ``places`` are the lines or rows where they stand, from
-    1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded; if there are
-    several, a segment is a tuple of their values.
+    ``values`` are a list or an Arrow array; of several columns, a list of tuples. ``places`` are
+    the lines or rows where they stand, from 1; ``unit`` says which of the two. ``segments`` has the
+    column ``by``, coded; if there are several, a segment is a tuple of their values.
     """
 
     values: Any
@@ -109,9 +109,9 @@ def read_column(
     r"""Return one column of a file, or several, in chunks, in bounded memory.
 
     ``column`` is a name, or a number from 1, or a tuple of these; text has none, and without one
-    each line of JSON lines is a value. ``by`` is a second column, or several, for segments. Empty cells and lines, nulls
-    and absent fields are None. The suffix of the file gives the format, unless ``format`` does.
-    Chunks of text have at most ``most`` rows.
+    each line of JSON lines is a value. ``by`` is a second column, or several, for segments. Empty
+    cells and lines, nulls and absent fields are None. The suffix of the file gives the format,
+    unless ``format`` does. Chunks of text have at most ``most`` rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -247,7 +247,7 @@ def _of_json_lines(
     unseen = {*wanted, *map(str, by)}
     _refuse_same(wanted, [str(one) for one in by])
 
-    def values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    def found_values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         for line, text in lines(path):
             try:
                 found = document(text)
@@ -259,12 +259,13 @@ def _of_json_lines(
             if not isinstance(found, dict):
                 refuse(path, line, "this is not a JSON object with fields")
             unseen.difference_update(found)
-            value = found if column is None else tuple(found.get(one) for one in wanted)
-            if column is not None and not isinstance(column, tuple):
-                value = value[0]
+            value: Any = found
+            if column is not None:
+                values = tuple(found.get(one) for one in wanted)
+                value = values if isinstance(column, tuple) else values[0]
             yield value, tuple(found.get(str(other)) for other in by)
 
-    yield from _chunks(values(), most, by=len(by))
+    yield from _chunks(found_values(), most, by=len(by))
     if unseen:
         raise ValueError(
             f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"

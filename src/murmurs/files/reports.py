@@ -41,9 +41,7 @@ Salvage = Callable[[str], object]
 """Called with a message when only the beginning of a file can be read."""
 
 
-def write_reports(
-    path: AnyPath, survey: Survey, question: Asked, parts: Iterable[Reports]
-) -> int:
+def write_reports(path: AnyPath, survey: Survey, question: Asked, parts: Iterable[Reports]) -> int:
     """Write arrays of reports to a question, one after another; return the number of reports."""
     with writing_reports(path, survey, question) as writer:
         for part in parts:

@@ -40,7 +40,7 @@ class Grouped(Fit):
         return self._sums(self.whole.unbiased)
 
     def _sums(self, shares: Floats) -> Floats:
-        return np.bincount(self.groups, shares)
+        return np.asarray(np.bincount(self.groups, shares), np.float64)
 
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return the variances of the sums, which are taken at given shares, and zeros."""

@@ -14,6 +14,8 @@ from murmurs import estimators
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.estimation import Estimate
+from murmurs.inference.association import Association, associate
+from murmurs.inference.combined import associate_combined
 from murmurs.inference.fit import Target
 from murmurs.inference.grouped import Grouped
 from murmurs.mechanisms.product import BETWEEN, Product
@@ -132,8 +134,39 @@ class JointEstimate(Estimate):
         sizes = [self.sizes[place] for place in places]
         groups = np.ravel_multi_index([index[place] for place in places], sizes)
         fit = Grouped(self.counts, self.fit, groups, self.plausible)
-        shares = np.bincount(groups, self.shares)
+        shares = np.asarray(np.bincount(groups, self.shares), np.float64)
         return Estimate(self.counts, shares, self.method, self.why, notes=self.notes, fit=fit)
+
+    def association(
+        self, first: str | int = 0, second: str | int = 1, **options: Any
+    ) -> Association:
+        """Test whether the answers to two questions go together; see `associate`."""
+        pair = self._pair(first, second)
+        if isinstance(self.counts.mechanism, Product):
+            return associate(self.counts, questions=pair, **options)
+        if options:
+            raise ValueError(
+                f"the combination was reported once: leave {listed(tuple(options))} out"
+            )
+        whole = self if len(self.names) == 2 else self._added_up(sorted(pair))
+        low, high = sorted(pair)
+        return associate_combined(whole.fit, (self.sizes[low], self.sizes[high]), (low, high))
+
+    def _pair(self, first: str | int, second: str | int) -> tuple[int, int]:
+        pair = self.place(first), self.place(second)
+        if pair[0] == pair[1]:
+            raise ValueError(f"an association is of two questions, not of {shown(first)} twice")
+        return pair
+
+    @property
+    def conclusion(self) -> str:
+        """What the tests of association say: a sentence for each pair of questions."""
+        if len(self.names) == 2:
+            return self.association().sentence
+        return "\n".join(
+            f"{BETWEEN.join(pair)}: {self.association(*pair).sentence}"
+            for pair in itertools.combinations(self.names, 2)
+        )
 
     def columns(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the columns of the table: the answers to each question, and their shares."""
@@ -184,7 +217,7 @@ class JointEstimate(Estimate):
         Three or more questions, or an ``order``, a ``truth`` or ``marks``, give the long table
         with one row for each combination.
         """
-        if len(self.names) > 2 or not (order is truth is marks is None):
+        if len(self.names) > 2 or any(x is not None for x in (order, truth, marks)):
             return super().table(
                 truth, level=level, target=target, limit=limit, order=order, marks=marks
             )
@@ -206,7 +239,7 @@ class JointEstimate(Estimate):
         Cells whose interval leaves independence out have a frame. Three or more questions, or an
         ``order`` or a ``truth``, give bars, one for each combination.
         """
-        if len(self.names) > 2 or not (order is truth is None):
+        if len(self.names) > 2 or any(x is not None for x in (order, truth)):
             return super().plot(
                 axes, level, target, order=order, title=title, truth=truth, limit=limit
             )
@@ -214,11 +247,14 @@ class JointEstimate(Estimate):
         heading = f"{self.title}: {told}" if title is None else title
         return plot_crosstab(self._drawn(level, target), heading, axes, limit)
 
+    def __str__(self) -> str:
+        return f"{self.table()}\n\n{self.conclusion}\n{self.explanation}"
+
     def __repr__(self) -> str:
         return super().__repr__().replace("Estimate(", "JointEstimate(", 1)
 
     def _repr_html_(self) -> str:
-        caption = f"{self.title}: {self.n:,} reports. {self.explanation}"
+        caption = f"{self.title}: {self.n:,} reports. {self.conclusion} {self.explanation}"
         if len(self.names) > 2:
             return shares_html(self.rows(), "95 % interval", caption, order=self._order(None))
         return crosstab_html(self._drawn(0.95, "population"), caption)

@@ -112,7 +112,8 @@ class Joint:
             return
         if epsilon is not None:
             raise ValueError("give an epsilon or a mechanism, not both")
-        if not isinstance(mechanism, Mechanism) or isinstance(mechanism, Combined):
+        given: Any = mechanism
+        if not isinstance(given, Mechanism) or isinstance(given, Combined):
             raise TypeError(f"{shown(mechanism)} is no mechanism for one answer")
         if mechanism.k != k:
             raise ValueError(
@@ -156,13 +157,14 @@ class Joint:
 
         ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
-        if not isinstance(answer, tuple) or len(answer) != len(self.questions):
+        given: Any = answer
+        if not isinstance(given, tuple) or len(given) != len(self.questions):
             raise TypeError(
                 f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers"
             )
         own = tuple(
-            answer if question.is_open else question.answer(answer)
-            for question, answer in zip(self.questions, answer, strict=True)
+            text if question.is_open else question.answer(text)
+            for question, text in zip(self.questions, answer, strict=True)
         )
         if isinstance(self.mechanism, OpenProduct):
             return self.mechanism.encode(own, random)
@@ -336,9 +338,7 @@ class Joint:
             tuple(dict.fromkeys(own[place] for own, _ in pairs)) if q.is_open else q.labels
             for place, q in enumerate(self.questions)
         ]
-        lists = [
-            own if q.is_open else None for q, own in zip(self.questions, labels, strict=True)
-        ]
+        lists = [own if q.is_open else None for q, own in zip(self.questions, labels, strict=True)]
         over = mechanism.over(lists, complete=True)
         drawn = over.simulate(self._histogram(pairs, labels), random)
         return Counts(mechanism, drawn.n, drawn.cells)
@@ -502,5 +502,3 @@ def _about(question: Question, error: Exception) -> Exception:
     """Return the error with the name of the question, if it does not have it yet."""
     name, text = shown(question.name), str(error)
     return type(error)(text if name in text else f"question {name}: {text}")
-
-

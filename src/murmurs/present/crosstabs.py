@@ -24,8 +24,8 @@ _ROW, _COLUMN = 30, 14
 _MOST = 4.0
 """The ratio to independence, or its inverse, that has the full colour."""
 EXPLANATION = (
-    "Shares of all answers in %, darker shades for larger ones. ▲ above and ▼ below the product of "
-    "the margins, that is, outside the interval of the cell."
+    "Shares of all answers in %; the darker the shade, the larger.\n"
+    "▲ surely above, ▼ surely below the product of the margins, which independent answers have."
 )
 
 
@@ -101,8 +101,10 @@ def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
         ["all", *(f"{found.number(float(across[j]))} " for j in cols), found.number(down.sum())]
     )
     text = table([_corner(found), *(f"{head[j]} " for j in cols), "all"], lines)
-    return text + _left_out(len(down) - len(rows), "rows") + _left_out(
-        len(across) - len(cols), "columns"
+    return (
+        text
+        + _left_out(len(down) - len(rows), "rows")
+        + _left_out(len(across) - len(cols), "columns")
     )
 
 

@@ -45,9 +45,7 @@ def to_polars(columns: Columns) -> Any:
     return _needed("polars", "polars").DataFrame(dict(columns))
 
 
-def to_crosstab(
-    table: Floats, names: Sequence[str], labels: Sequence[Sequence[str]]
-) -> Any:
+def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[str]]) -> Any:
     """Return a table as a pandas.DataFrame: the last axis in the columns, the others in the rows.
 
     >>> to_crosstab(np.eye(2), ["drink", "sugar"], [["tea", "mate"], ["yes", "no"]])

@@ -18,9 +18,7 @@ _CELL, _ROW = 0.95, 0.48
 _TICKS = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-def plot_crosstab(
-    found: Crosstab, title: str, axes: Axes | None = None, limit: int = 30
-) -> Axes:
+def plot_crosstab(found: Crosstab, title: str, axes: Axes | None = None, limit: int = 30) -> Axes:
     """Draw the table; return the axes. Frames are around cells that surely differ."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
@@ -30,7 +28,8 @@ def plot_crosstab(
     )
     if axes is None:
         axes = new_axes(*size_of(found, limit))
-    shares, ratios, marks = (x[np.ix_(rows, cols)] for x in (found.shares, found.ratios, found.marks))
+    shown = np.ix_(rows, cols)
+    shares, ratios, marks = (x[shown] for x in (found.shares, found.ratios, found.marks))
     colours = LinearSegmentedColormap.from_list("murmurs", [BELOW, "white", ABOVE])
     image = axes.imshow(np.log2(ratios), cmap=colours, vmin=-2, vmax=2, aspect="auto")
     for i, j in np.ndindex(*shares.shape):
@@ -46,7 +45,9 @@ def plot_crosstab(
         )
         if marks[i, j]:
             axes.add_patch(
-                Rectangle((j - 0.46, i - 0.44), 0.92, 0.88, fill=False, edgecolor=INK, linewidth=1.4)
+                Rectangle(
+                    (j - 0.46, i - 0.44), 0.92, 0.88, fill=False, edgecolor=INK, linewidth=1.4
+                )
             )
     down = [wrapped(found.labels[0][i], 24, 2) for i in rows]
     across = [wrapped(found.labels[1][j], 12, 2) for j in cols]
@@ -62,7 +63,7 @@ def plot_crosstab(
     bar = axes.figure.colorbar(image, ax=axes, ticks=np.log2(_TICKS), pad=0.02, fraction=0.05)
     bar.ax.set_yticklabels(["¼", "½", "1", "2", "4"])
     bar.set_label("ratio to independence")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     entitle(axes, title, max(40, 12 * len(cols) + 20))
     return axes
 
