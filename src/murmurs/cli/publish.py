@@ -50,6 +50,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
     if as_json:
         print_json({"survey": survey.name, "fingerprint": survey.fingerprint}, err=beside)
         return
+    everything: list[Asked] = [*survey.questions, *survey.joints]
     rows = [
         [
             question.name,
@@ -60,7 +61,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
             _permanent(question),
             f"{question.mechanism.shape.size}",
         ]
-        for question in (*survey.questions, *survey.joints)
+        for question in everything
     ]
     title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
     header = [

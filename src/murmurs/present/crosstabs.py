@@ -7,7 +7,6 @@ differs from what its row and column give by themselves, if the two were indepen
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +17,8 @@ from murmurs.present.palette import ABOVE, BELOW
 from murmurs.present.text import printable, table, width
 
 _SHADES = " ░▒▓"
-_MARKS = {1: "▲", -1: "▼", 0: " "}
-_ROW, _COLUMN = 30, 14
+MARKS = {1: "▲", -1: "▼", 0: " "}
+_ROW, _COLUMN = 30, 12
 """The most characters of a label of a row and of a column."""
 _MOST = 4.0
 """The ratio to independence, or its inverse, that has the full colour."""
@@ -80,13 +79,13 @@ def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
     widest = max(len(text) for row in numbers for text in row)
     left = max(width(_short(found.labels[0][i], _ROW)) for i in rows)
     left = max(left, width(_corner(found)), 3)
-    sizes = [2 + max(width(text), widest + 2) for text in head]
-    cols = _largest(found.shares.sum(axis=0), _fitting(sizes, columns - left - 9))
+    sizes = np.array([2 + max(width(text) + 1, widest + 2) for text in head])
+    cols = _fitting(found.shares.sum(axis=0), sizes, columns - left - 9)
     largest, marks = float(found.shares.max()), found.marks
 
     def cell(i: int, j: int) -> str:
         level = int(min(3, 4 * max(found.shares[i, j], 0) / largest)) if largest > 0 else 0
-        return f"{_SHADES[level]}{numbers[i][j]:>{widest}}{_MARKS[int(marks[i, j])]}"
+        return f"{_SHADES[level]}{numbers[i][j]:>{widest}}{MARKS[int(marks[i, j])]}"
 
     down, across = found.shares.sum(axis=1), found.shares.sum(axis=0)
     lines = [
@@ -122,9 +121,13 @@ def _largest(margin: Floats, most: int) -> Integers:
     return np.sort((-margin).argsort(kind="stable")[:most])
 
 
-def _fitting(sizes: Sequence[int], room: int) -> int:
-    """Return how many columns of the widest of these sizes fit, at least one."""
-    return len(sizes) if sum(sizes) <= room else max(1, room // max(sizes))
+def _fitting(margin: Floats, sizes: Integers, room: int) -> Integers:
+    """Return the columns with the largest margins that fit side by side, at least one."""
+    for most in range(len(sizes), 1, -1):
+        kept = _largest(margin, most)
+        if int(sizes[kept].sum()) <= room:
+            return kept
+    return _largest(margin, 1)
 
 
 def _left_out(number: int, what: str) -> str:
@@ -139,9 +142,9 @@ def crosstab_html(found: Crosstab, caption: str, limit: int = 40) -> str:
     def cell(i: int, j: int) -> str:
         told = " to ".join(found.number(float(x[i, j])) for x in (found.low, found.high))
         return (
-            f'<td style="text-align:right;background:{_colour(float(ratios[i, j]))};color:#222" '
+            f'<td style="text-align:right;background:{colour_of(float(ratios[i, j]))};color:#222" '
             f'title="{told} %">{found.number(float(found.shares[i, j]))}'
-            f"{_MARKS[int(marks[i, j])].strip()}</td>"
+            f"{MARKS[int(marks[i, j])].strip()}</td>"
         )
 
     down, across = found.shares.sum(axis=1), found.shares.sum(axis=0)
@@ -173,7 +176,7 @@ def _margin(found: Crosstab, share: float) -> str:
     return f'<td style="text-align:right">{found.number(share)}</td>'
 
 
-def _colour(ratio: float) -> str:
+def colour_of(ratio: float) -> str:
     """Return white for independence, and more colour the further a ratio is from it."""
     part = float(np.log(ratio) / np.log(_MOST))
     full = ABOVE if part > 0 else BELOW
