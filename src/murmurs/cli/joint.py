@@ -82,7 +82,7 @@ def command(
 
     \b
     Example:
-      murmurs joint counts.json
+      murmurs joint drink-sugar.json
     """
     one_form(as_csv, as_json)
     if plot is not None:

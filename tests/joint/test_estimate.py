@@ -1,0 +1,256 @@
+"""Joint tables: margins, noise and tests agree with brute force, and what is drawn says so."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+from murmurs import KRR, Joint, JointEstimate, Question, Subset
+from murmurs.inference.combined import distances_by_shares
+from murmurs.present.crosstabs import Crosstab, crosstab_html, crosstab_text
+
+DRINK = Question("drink", ["tea", "mate", "water"], epsilon=1.5, text="What do you drink?")
+SUGAR = Question("sugar", ["yes", "no"], epsilon=1.0)
+AGE = Question("age", ["young", "old"], epsilon=1.0, ordered=True)
+PEOPLE = np.array([[5000, 1000], [500, 8000], [500, 5000]])
+BOTH, ONCE = Joint(DRINK, SUGAR), Joint(DRINK, SUGAR, once=True)
+THREE = Joint(DRINK, SUGAR, AGE)
+THREE_ONCE = Joint(DRINK, SUGAR, AGE, once=True)
+
+
+def found(joint: Joint = BOTH, method: str | None = None) -> JointEstimate:
+    people = PEOPLE if len(joint.names) == 2 else np.stack([PEOPLE, PEOPLE[::-1]], axis=2)
+    return joint.estimate(joint.simulate(people, np.random.default_rng(3)), method)
+
+
+# Margins
+
+
+def test_the_margin_of_a_product_is_the_estimate_of_the_single_question() -> None:
+    estimate = found()
+    own = DRINK.estimate(estimate.counts.margin(0))
+    margin = estimate.margin("drink")
+    assert margin.shares == pytest.approx(own.shares, abs=0)
+    assert (margin.labels, margin.title) == (own.labels, own.title)
+    assert estimate.margin("drink", "sugar") is estimate
+
+
+@pytest.mark.parametrize("joint", [THREE, THREE_ONCE], ids=["product", "once"])
+def test_two_of_three_questions_have_a_table_of_their_own(joint: Joint) -> None:
+    pair = found(joint).margin("age", "drink")
+    assert isinstance(pair, JointEstimate)
+    assert pair.names == ("drink", "age")
+    assert pair.sizes == pair.crosstab().shape == (3, 2)
+    whole = found(joint).crosstab("unbiased")
+    assert pair.crosstab("unbiased") == pytest.approx(whole.sum(axis=1), abs=1e-9)
+
+
+def test_the_noise_of_sums_is_that_of_the_covariance() -> None:
+    estimate = found(ONCE)
+    margin = estimate.margin("drink")
+    member = np.kron(np.eye(3), np.ones((2, 1)))
+    for target in ("population", "respondents"):
+        covariance = estimate.fit.covariance(estimate.plausible, target)
+        errors = np.sqrt(np.diag(member.T @ covariance @ member))
+        assert margin.standard_errors(target) == pytest.approx(errors, rel=1e-6)
+    assert margin.shares == pytest.approx(estimate.crosstab().sum(axis=1), abs=1e-12)
+    assert margin.detected().present.all()
+
+
+def test_sums_of_too_many_combinations_are_refused() -> None:
+    joint = Joint(KRR(k=40, epsilon=1.0), KRR(k=40, epsilon=1.0), once=True)
+    estimate = joint.estimate(joint.simulate(np.ones((40, 40), int), np.random.default_rng(1)))
+    with pytest.raises(ValueError, match="at most 1000 answers and 4096 cells, not for 1600"):
+        estimate.margin("0")
+
+
+@pytest.mark.parametrize("names", [(), ("drink", "drink"), ("cups",)])
+def test_margins_of_other_questions_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="'drink', 'sugar'"):
+        found().margin(*names)
+
+
+# Tests of association
+
+
+def test_without_noise_the_test_of_combinations_is_pearsons() -> None:
+    drink = Question("drink", DRINK.labels, KRR(k=3, epsilon=30.0))
+    sugar = Question("sugar", SUGAR.labels, KRR(k=2, epsilon=30.0))
+    joint = Joint(drink, sugar, once=True)
+    people = np.array([[50, 60], [70, 55], [66, 41]])
+    test = joint.estimate(joint.simulate(people, np.random.default_rng(1))).association()
+    statistic, p_value, freedom, _ = chi2_contingency(people, correction=False)
+    assert test.statistic == pytest.approx(statistic, rel=1e-6)
+    assert (test.freedom, test.p_value) == (freedom, pytest.approx(p_value, rel=1e-6))
+
+
+def test_the_test_of_combinations_rejects_as_often_as_it_says() -> None:
+    """2,000 draws at level 0.05: outside 0.026 to 0.079 with probability below 1e-6.
+
+    A test at twice the covariance would reject in less than 0.005 of the draws, one at half of it
+    in more than 0.18.
+    """
+    joint = Joint(
+        Question("a", ["x", "y", "z"], epsilon=1.0),
+        Question("b", ["x", "y"], epsilon=1.0),
+        once=True,
+    )
+    people = (np.outer([0.5, 0.3, 0.2], [0.7, 0.3]) * 5000).round().astype(int)
+    rng = np.random.default_rng(5)
+    shares = people.ravel() / people.sum()
+    drawn = [joint.simulate(rng.multinomial(5000, shares).reshape(3, 2), rng) for _ in range(2000)]
+    p_values = [joint.estimate(counts, "unbiased").association().p_value for counts in drawn]
+    assert 0.026 < np.mean(np.array(p_values) < 0.05) < 0.079
+
+
+def test_distances_change_with_shares_as_they_should() -> None:
+    r, c = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
+    table, step = np.outer(r, c), 1e-6
+    change = distances_by_shares(r, c)
+    for cell in range(6):
+        moved = table.ravel().copy()
+        moved[cell] += step
+        own = moved.reshape(3, 2)
+        distances = own - np.outer(own.sum(axis=1), own.sum(axis=0))
+        assert distances.ravel() / step == pytest.approx(change[:, cell], abs=1e-5)
+
+
+@pytest.mark.parametrize("joint", [BOTH, ONCE, THREE, THREE_ONCE], ids=str)
+def test_what_goes_together_is_told(joint: Joint) -> None:
+    estimate = found(joint)
+    test = estimate.association("sugar", "drink")
+    assert test.questions == (0, 1)
+    assert estimate.association(0, 1) == test
+    assert "go together: p < 1e-6" in estimate.conclusion
+    assert len(estimate.conclusion.splitlines()) == len(joint.names) * (len(joint.names) - 1) // 2
+    with pytest.raises(ValueError, match="two questions, not of 'drink' twice"):
+        estimate.association("drink", "drink")
+
+
+def test_other_tests_need_the_single_reports() -> None:
+    assert found().association(test="pearson").test == "pearson"
+    with pytest.raises(ValueError, match="the combination was reported once: leave 'test' out"):
+        found(ONCE).association(test="pearson")
+
+
+# Tables and pictures
+
+
+def test_the_table_has_rows_columns_and_margins() -> None:
+    lines = str(found()).splitlines()
+    assert lines[0].split() == ["drink", "╲", "sugar", "yes", "no", "all"]
+    cells = [re.findall(r"[\d.]+", line) for line in lines[2:6]]
+    assert [len(row) for row in cells] == [3, 3, 3, 3]
+    table = np.array(cells, float)
+    assert table[3, 2] == 100.0
+    assert table[:3, :2].sum(axis=1) == pytest.approx(table[:3, 2], abs=0.11)
+    assert lines[2].startswith("tea")
+    assert "▲" in lines[2]
+    assert "▼" in lines[2]
+    assert "The answers go together" in str(found())
+    assert "Estimator: joint" in str(found())
+
+
+def big(rows: int, columns: int) -> Crosstab:
+    shares = np.arange(1.0, rows * columns + 1).reshape(rows, columns)
+    shares /= shares.sum()
+    labels = tuple(f"row {i}" for i in range(rows)), tuple(f"column {j}" for j in range(columns))
+    return Crosstab(("first", "second"), labels, shares, shares / 2, shares * 2, 2)
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_the_table_fits_the_terminal(width: int) -> None:
+    text = crosstab_text(big(50, 30), 20, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "… and 30 more rows" in text
+    assert re.search(r"… and \d+ more columns", text)
+    assert "row 49" in text
+    assert "column 29" in text
+    page = crosstab_html(big(50, 30), "caption", 20)
+    assert "… and 30 more rows" in page
+    assert page.count("<tr>") == 1 + 20 + 1 + 2
+
+
+def test_marks_say_what_surely_differs_from_independence() -> None:
+    shares = np.array([[0.4, 0.1], [0.1, 0.4]])
+    crosstab = Crosstab(("a", "b"), (("x", "y"), ("x", "y")), shares, shares - 0.1, shares + 0.2, 1)
+    assert crosstab.marks.tolist() == [[1, 0], [0, 1]]
+    assert crosstab.ratios.tolist() == [[1.6, 0.4], [0.4, 1.6]]
+    empty = Crosstab(("a", "b"), (("x",), ("x", "y")), np.array([[1.0, 0.0]]), shares, shares, 1)
+    assert empty.ratios.tolist() == [[1.0, 1.0]]
+
+
+def test_a_notebook_shows_the_same_numbers_in_colours() -> None:
+    page = found()._repr_html_()
+    assert page.startswith("<table><caption>drink × sugar: 20,000 reports. The answers go together")
+    for share in found().crosstab().ravel():
+        assert f">{100 * share:.1f}" in page
+    assert (
+        "&lt;b&gt;"
+        in Joint(Question("<b>", ["x", "y"], epsilon=1.0), SUGAR)
+        .estimate(Joint(Question("<b>", ["x", "y"], epsilon=1.0), SUGAR).simulate([[9, 9], [9, 9]]))
+        ._repr_html_()
+    )
+    assert found(THREE)._repr_html_().count("<tr>") == 13
+
+
+def test_three_questions_have_a_long_table() -> None:
+    text = found(THREE).table()
+    assert "× old" in text
+    assert "tea × yes" in found().table(order="share")
+
+
+def test_data_frames_have_a_column_for_each_question() -> None:
+    frame = found().to_pandas()
+    assert list(frame)[:3] == ["drink", "sugar", "share"]
+    assert frame["drink"].tolist() == ["tea", "tea", "mate", "mate", "water", "water"]
+    share = Joint(Question("share", ["a", "b"], epsilon=1.0), SUGAR)
+    estimate = share.estimate(share.simulate([[10, 20], [30, 40]]))
+    assert list(estimate.columns())[:3] == ["share_answer", "sugar", "share"]
+    rows = found(THREE).to_crosstab("high").index
+    assert isinstance(rows, pd.MultiIndex)
+    assert rows.names == ["drink", "sugar"]
+    document = json.loads(found().to_json())
+    assert document["questions"][1] == {"name": "sugar", "labels": ["yes", "no"]}
+    with pytest.raises(ValueError, match="value must be one of 'share'"):
+        found().crosstab("lift")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="are those of the questions"):
+        found().with_labels(("a",) * 6)
+
+
+def test_tables_are_compared_as_shares_are() -> None:
+    change = found().difference(found(ONCE))
+    assert change.labels[0] == "tea × yes"
+    assert change.shares == pytest.approx(found().unbiased - found(ONCE).unbiased)
+    same = BOTH.estimate(BOTH.simulate(PEOPLE, np.random.default_rng(9)))
+    assert found().difference(same).p_value > 1e-4
+
+
+def test_the_picture_has_every_share_and_what_is_bold_is_sure() -> None:
+    estimate = found()
+    axes = estimate.plot()
+    texts = {text.get_text().split(" ")[0]: text for text in axes.texts}
+    assert set(texts) == {f"{100 * share:.1f}" for share in estimate.crosstab().ravel()}
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(DRINK.labels)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == list(SUGAR.labels)
+    bold = {name for name, text in texts.items() if text.get_fontweight() == "bold"}
+    marked = {name for name, text in texts.items() if text.get_text() != name}
+    assert bold == marked != set()
+    assert "drink × sugar" in axes.get_title(loc="left")
+    bars = found(THREE).plot(title="bars")
+    assert bars.get_title(loc="left") == "bars"
+
+
+def test_another_mechanism_for_the_combination_gives_the_same_kind_of_table() -> None:
+    joint = Joint(DRINK, SUGAR, once=True, mechanism=Subset(k=6, epsilon=2.0))
+    estimate = found(joint)
+    truth = PEOPLE / PEOPLE.sum()
+    # 8 standard errors: false alarm below 1e-14; rejects a table read by columns.
+    errors = estimate.crosstab("unbiased_error")
+    assert (np.abs(estimate.crosstab("unbiased") - truth) < 8 * errors).all()
+    assert errors.max() < 0.02
