@@ -6,8 +6,12 @@ from murmurs.device import Device
 from murmurs.devices import Devices
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.inference.association import Association, associate
+from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Detection
 from murmurs.inference.difference import Difference
+from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
+from murmurs.inference.screening import Screening, screen
 from murmurs.inference.trend import Trend, trend
 from murmurs.joint import Joint, JointEstimate
 from murmurs.mechanisms import (
@@ -59,6 +63,7 @@ __all__ = [
     "ORR",
     "OUE",
     "SUE",
+    "Association",
     "BasicRappor",
     "CountMeanSketch",
     "Counts",
@@ -86,18 +91,27 @@ __all__ = [
     "Question",
     "Randomness",
     "Rappor",
+    "Ratios",
+    "Screening",
     "Secure",
+    "Strength",
     "Study",
     "Subset",
     "Survey",
     "Trend",
     "Warner",
+    "associate",
+    "conditional_shares",
+    "cramers_v",
     "crosswise",
     "dice",
     "estimate",
     "estimators",
     "forced_response",
+    "lift",
+    "odds_ratios",
     "pool",
+    "screen",
     "study",
     "trend",
     "triangular",

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import index, shown, whole
+from murmurs.channels.axes import Axis
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
 from murmurs.inference.permutation import can_permute_tables, from_reports, from_table
@@ -222,7 +223,7 @@ def _places(
     if mechanism.count(kept) != counts:
         raise ValueError("these are not the reports that were counted: pass all of them, once")
     cohorts, axes = mechanism.placed(kept)
-    if counts.margin(*pair).channel.cells[:-2] == ():
+    if cast(ProductChannel, counts.margin(*pair).channel).cohorts is None:
         cohorts = None
     return cohorts, (axes[pair[0]], axes[pair[1]])
 
@@ -254,7 +255,7 @@ def _pearson(scores: Scores) -> tuple[float, int]:
     expected, table = scores.expected, scores.strata[0].table
     seen = expected > 0
     statistic = float(((table - expected)[seen] ** 2 / expected[seen]).sum())
-    rows, columns = (int(seen.any(axis=axis).sum()) for axis in (1, 0))
+    rows, columns = int(seen.any(axis=1).sum()), int(seen.any(axis=0).sum())
     return statistic, (rows - 1) * (columns - 1)
 
 
@@ -293,11 +294,11 @@ def _wald(
     return statistic, math.prod(k - 1 for k in channel.answers), notes
 
 
-def _flags(axis: Any, places: NDArray[Any]) -> NDArray[np.uint8]:
+def _flags(axis: Axis, places: NDArray[Any]) -> NDArray[np.uint8]:
     """Return places as rows of zeros and ones, also those in one cell only."""
     if not axis.is_histogram:
         return np.asarray(places, np.uint8)
-    return np.eye(axis.size, dtype=np.uint8)[places]
+    return np.asarray(np.eye(axis.size, dtype=np.uint8)[places])
 
 
 def _likelihoods(supports: NDArray[np.uint8], ratio: Fraction) -> Floats:

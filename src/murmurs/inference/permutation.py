@@ -76,7 +76,9 @@ def from_reports(
     within = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
     observed, above = _TIE * scores.statistic, 0
     for _ in range(permutations):
-        turned = np.lexsort((rng.random(len(left)), within))
+        turned = rng.permutation(len(left))
+        if len(rows) > 1:
+            turned = turned[np.argsort(within[turned], kind="stable")]
         above += bool(scores.distances(left.T @ right[turned]) >= observed)
     return (1 + above) / (1 + permutations), permutations
 

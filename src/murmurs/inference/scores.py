@@ -155,9 +155,9 @@ def split(table: Integers, axes: tuple[Axis, ...]) -> tuple[int, list[Floats], I
     sums: list[Floats] = []
     for i, axis in enumerate(axes):
         other = axes[1 - i]
-        own = table.sum(axis=1 - i) if other.is_histogram else table.take(0, 1 - i)
+        own = np.asarray(table.sum(axis=1 - i) if other.is_histogram else table.take(0, 1 - i))
         sums.append(np.asarray(own if axis.is_histogram else own[1:], np.float64))
-    first = np.asarray(table.sum(axis=0) if axes[0].is_histogram else table[0])
+    first: Integers = np.asarray(table.sum(axis=0) if axes[0].is_histogram else table[0])
     n = int(first.sum() if axes[1].is_histogram else first[0])
     inner = table[0 if axes[0].is_histogram else 1 :, 0 if axes[1].is_histogram else 1 :]
     return n, sums, inner
