@@ -258,6 +258,11 @@ class Estimate:
             truth,
         )
 
+    @property
+    def plot_size(self) -> tuple[float, float] | None:
+        """The width and the height that a plot needs, in inches, unless it has one row a label."""
+        return None
+
     def _order(self, order: Order | None) -> Order:
         return order if order is not None else "listed" if self.ordered else "share"
 

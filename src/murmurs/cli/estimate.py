@@ -91,7 +91,8 @@ def command(
         marks = detected.present & (np.arange(len(detected.present)) != estimate.other)
     table = estimate.table(level=level, target=target, marks=marks)
     if plot is not None:
-        save_plot(lambda axes: estimate.plot(axes, level, target), plot)
+        size = estimate.plot_size
+        save_plot(lambda axes: estimate.plot(axes, level, target), plot, size=size)
     if as_json:
         document = estimate.to_document(level, target)
         found = None if detected is None else detected.to_document()

@@ -97,7 +97,7 @@ def command(
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         found = asked.estimate(counts, method_named(method), candidates=wanted, complete=complete)
     if plot is not None:
-        save_plot(lambda axes: found.plot(axes, level, target), plot, rows=len(asked.names) > 2)
+        save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
     if as_json:
         print_json({"question": asked.name, **_document(found, level, target)})
         return
@@ -150,8 +150,20 @@ def _candidates(asked: Joint, given: tuple[str, ...]) -> dict[str, list[str]] | 
                 f"{listed(asked.names)}"
             )
         found[name] = read_with_notes(Path(text.removeprefix(f"{name}=")))
+    for question in asked.questions:
+        if question.is_open and not question.labels and question.name not in found:
+            raise ValueError(
+                f"question {question.name!r} is open: add --candidates {question.name}=FILE, a "
+                "file of the strings to look for, one per line"
+            )
     return found or None
 
 
 def _document(found: JointEstimate, level: float, target: Target) -> dict[str, Any]:
-    return found.to_document(level, target)
+    """Return the table with its tests; of two questions also with Cramér's V."""
+    document = found.to_document(level, target)
+    if len(found.names) > 2:
+        return {**document, "screening": found.screening().to_document()}
+    strength = found.cramers_v(level=level, target=target).to_document()
+    test = found.association().to_document()
+    return {**document, "association": test, "cramers_v": strength}

@@ -51,7 +51,7 @@ class Strength:
 
 
 def cramers_v(
-    counts: Counts,
+    counts: Counts | JointTable,
     *,
     questions: Sequence[int] = (0, 1),
     level: float = 0.95,

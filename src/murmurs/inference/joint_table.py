@@ -62,10 +62,14 @@ class JointTable:
         return np.asarray(self.covariance.sum(axis=3))
 
 
-def joint_table(counts: Counts, questions: Sequence[int], target: Target) -> JointTable:
-    """Return the table of two questions, the first of them in rows."""
+def joint_table(
+    counts: Counts | JointTable, questions: Sequence[int], target: Target
+) -> JointTable:
+    """Return the table of two questions, the first of them in rows; a table stands for itself."""
     if target not in get_args(Target):
         raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
+    if isinstance(counts, JointTable):
+        return counts
     pair = the_pair(counts, questions)
     fit = fitted(counts.margin(*pair))
     sizes = [len(fitted(counts.margin(q)).unbiased) for q in pair]

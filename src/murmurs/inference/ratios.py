@@ -96,7 +96,7 @@ class Ratios:
 
 
 def conditional_shares(
-    counts: Counts,
+    counts: Counts | JointTable,
     *,
     of: int = 0,
     given: int = 1,
@@ -135,7 +135,7 @@ def conditional_shares(
 
 
 def lift(
-    counts: Counts,
+    counts: Counts | JointTable,
     *,
     questions: Sequence[int] = (0, 1),
     level: float = 0.95,
@@ -171,7 +171,7 @@ def lift(
 
 
 def odds_ratios(
-    counts: Counts,
+    counts: Counts | JointTable,
     *,
     questions: Sequence[int] = (0, 1),
     reference: tuple[int, int] = (0, 0),

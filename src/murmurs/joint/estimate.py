@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +15,23 @@ from numpy.typing import NDArray
 from murmurs import estimators
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
+from murmurs.channels.product import MOST_JOINT
 from murmurs.estimation import Estimate
 from murmurs.inference.association import Association, associate
 from murmurs.inference.combined import associate_combined
-from murmurs.inference.fit import Target
+from murmurs.inference.dependence import Strength, cramers_v
+from murmurs.inference.detection import Control, rejected
+from murmurs.inference.fit import Target, fitted
 from murmurs.inference.grouped import Grouped
+from murmurs.inference.joint_table import JointTable
+from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
+from murmurs.inference.screening import Screening
 from murmurs.mechanisms.product import BETWEEN, Product
 from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
 from murmurs.present import frames
 from murmurs.present.crosstabs import EXPLANATION, Crosstab, crosstab_html, crosstab_text
-from murmurs.present.heatmaps import plot_crosstab
+from murmurs.present.heatmaps import plot_crosstab, size_of
 from murmurs.present.text import Order, shares_html, shown_digits
 from murmurs.question import Question
 
@@ -54,7 +63,7 @@ class JointEstimate(Estimate):
         """Return the estimate of all combinations as one of several questions."""
         own = {field.name: getattr(found, field.name) for field in dataclasses.fields(Estimate)}
         own |= {
-            "labels": tuple(BETWEEN.join(labels) for labels in itertools.product(*answers)),
+            "labels": combined(answers),
             "title": BETWEEN.join(question.name for question in questions),
             "ordered": all(question.ordered for question in questions),
         }
@@ -140,17 +149,126 @@ class JointEstimate(Estimate):
     def association(
         self, first: str | int = 0, second: str | int = 1, **options: Any
     ) -> Association:
-        """Test whether the answers to two questions go together; see `associate`."""
-        pair = self._pair(first, second)
+        """Test whether the answers to two questions go together; see `associate` for the options.
+
+        If the combination was reported once, there is one test and there are no options.
+        """
+        low, high = sorted(self._pair(first, second))
         if isinstance(self.counts.mechanism, Product):
-            return associate(self.counts, questions=pair, **options)
+            return associate(self.counts, questions=(low, high), **options)
         if options:
             raise ValueError(
                 f"the combination was reported once: leave {listed(tuple(options))} out"
             )
-        whole = self if len(self.names) == 2 else self._added_up(sorted(pair))
-        low, high = sorted(pair)
-        return associate_combined(whole.fit, (self.sizes[low], self.sizes[high]), (low, high))
+        fit = self.fit if len(self.names) == 2 else self._added_up([low, high]).fit
+        return associate_combined(fit, (self.sizes[low], self.sizes[high]), (low, high))
+
+    def screening(self, error_rate: float = 0.05, *, control: Control = "fdr") -> Screening:
+        """Test all pairs of questions, with control of false findings; see `screen`."""
+        pairs = itertools.combinations(range(len(self.names)), 2)
+        tests = tuple(self.association(*pair) for pair in pairs)
+        marks = rejected(np.array([test.p_value for test in tests]), error_rate, control)
+        return Screening(tests, marks, self.names, error_rate, control)
+
+    def cramers_v(
+        self,
+        first: str | int = 0,
+        second: str | int = 1,
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> Strength:
+        """Return Cramér's V of two questions with an interval; see `murmurs.cramers_v`."""
+        one, two = self._pair(first, second)
+        return cramers_v(self._table_of([one], [two], target), level=level, target=target)
+
+    def lift(
+        self,
+        first: str | int = 0,
+        second: str | int = 1,
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> Ratios:
+        """Return how many times as common combinations are as if independent; see `lift`."""
+        one, two = self._pair(first, second)
+        return lift(self._table_of([one], [two], target), level=level, target=target)
+
+    def odds_ratios(
+        self,
+        first: str | int = 0,
+        second: str | int = 1,
+        *,
+        reference: tuple[str, str] | None = None,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> Ratios:
+        """Return odds ratios against a reference combination; see `murmurs.odds_ratios`.
+
+        The reference is a label of each of the two questions, by default the first of each.
+        """
+        one, two = self._pair(first, second)
+        table = self._table_of([one], [two], target)
+        at = (0, 0) if reference is None else self._places_of(reference, table)
+        return odds_ratios(table, reference=at, level=level, target=target)
+
+    def conditional(
+        self,
+        given: str | int | Sequence[str | int],
+        of: str | int | None = None,
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> Ratios:
+        """Return how the answers to a question are distributed among those with another answer.
+
+        ``given`` is the other question, or several, whose combinations are then the columns.
+        ``of`` may be left out if only one question is left. Columns add up to one.
+        """
+        names = given if isinstance(given, list | tuple) else [cast("str | int", given)]
+        others = [self.place(name) for name in names]
+        left = [place for place in range(len(self.names)) if place not in others]
+        if of is None and len(left) != 1:
+            names_left = listed(tuple(self.names[place] for place in left))
+            raise ValueError(f"say of which question, of=..., one of {names_left}")
+        own = left[0] if of is None else self.place(of)
+        if own in others or len(set(others)) < len(others):
+            raise ValueError("a conditional share is of one question, given others")
+        table = self._table_of([own], others, target)
+        return conditional_shares(table, level=level, target=target)
+
+    def _table_of(self, rows: list[int], columns: list[int], target: Target) -> JointTable:
+        """Return unbiased shares of the questions in rows and columns, with their covariance."""
+        places = [*rows, *columns]
+        kept = sorted(places)
+        sizes = [self.sizes[place] for place in kept]
+        if math.prod(sizes) > MOST_JOINT:
+            raise ValueError(
+                f"{math.prod(sizes)} combinations of answers are too many for the covariance of "
+                f"all of them, at most {MOST_JOINT}: merge rare answers, or use fewer candidates"
+            )
+        if len(kept) == len(self.names):
+            fit = self.fit
+        elif isinstance(self.counts.mechanism, Product):
+            fit = fitted(self.counts.margin(*kept))
+        else:
+            fit = self._added_up(kept).fit
+        turn = [kept.index(place) for place in places]
+        shares = fit.unbiased.reshape(sizes).transpose(turn)
+        covariance = fit.covariance(plausible(fit.unbiased), target).reshape(sizes + sizes)
+        covariance = covariance.transpose([*turn, *(len(turn) + place for place in turn)])
+        down, across = (combined([self.answers[i] for i in side]) for side in (rows, columns))
+        two = (len(down), len(across))
+        return JointTable(shares.reshape(two), covariance.reshape(two + two), down, across)
+
+    @staticmethod
+    def _places_of(reference: tuple[str, str], table: JointTable) -> tuple[int, int]:
+        found = []
+        for label, labels in zip(reference, (table.rows, table.columns), strict=True):
+            if label not in labels:
+                raise ValueError(f"{shown(label)} is not one of the answers {listed(labels)}")
+            found.append(labels.index(label))
+        return found[0], found[1]
 
     def _pair(self, first: str | int, second: str | int) -> tuple[int, int]:
         pair = self.place(first), self.place(second)
@@ -160,13 +278,15 @@ class JointEstimate(Estimate):
 
     @property
     def conclusion(self) -> str:
-        """What the tests of association say: a sentence for each pair of questions."""
-        if len(self.names) == 2:
-            return self.association().sentence
-        return "\n".join(
-            f"{BETWEEN.join(pair)}: {self.association(*pair).sentence}"
-            for pair in itertools.combinations(self.names, 2)
-        )
+        """What the test of association says, and how strong it is; of three or more, all pairs."""
+        try:
+            if len(self.names) > 2:
+                return str(self.screening())
+            said = self.association().sentence
+            few = math.prod(self.sizes) <= MOST_JOINT
+            return f"{said}\n{self.cramers_v()}" if few else said
+        except (ImportError, ValueError) as error:
+            return f"Association was not tested: {error}."
 
     def columns(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the columns of the table: the answers to each question, and their shares."""
@@ -247,6 +367,11 @@ class JointEstimate(Estimate):
         heading = f"{self.title}: {told}" if title is None else title
         return plot_crosstab(self._drawn(level, target), heading, axes, limit)
 
+    @property
+    def plot_size(self) -> tuple[float, float] | None:
+        """The width and the height that a plot of cells needs, in inches; None for bars."""
+        return size_of(self._drawn(0.95, "population")) if len(self.names) == 2 else None
+
     def __str__(self) -> str:
         return f"{self.table()}\n\n{self.conclusion}\n{self.explanation}"
 
@@ -258,3 +383,12 @@ class JointEstimate(Estimate):
         if len(self.names) > 2:
             return shares_html(self.rows(), "95 % interval", caption, order=self._order(None))
         return crosstab_html(self._drawn(0.95, "population"), caption)
+
+
+def combined(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the labels of all combinations of answers.
+
+    >>> combined([("tea", "mate"), ("yes", "no")])[:2]
+    ('tea × yes', 'tea × no')
+    """
+    return tuple(BETWEEN.join(own) for own in itertools.product(*labels))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import check_name, listed
 from murmurs.counts import Counts
 from murmurs.joint.columns import check_lengths, columns_of
-from murmurs.joint.estimate import JointEstimate
+from murmurs.joint.estimate import JointEstimate, combined
 from murmurs.joint.people import Combinations, combinations_of
 from murmurs.joint.rows import aligned
 from murmurs.mechanism import Mechanism, OpenMechanism
@@ -136,6 +135,11 @@ class Joint:
     def text(self) -> str:
         """What heads tables and plots: the names of the questions."""
         return BETWEEN.join(self.names)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the answers to all questions have an order."""
+        return all(question.ordered for question in self.questions)
 
     @property
     def epsilon(self) -> float:
@@ -445,15 +449,6 @@ class Joint:
         document = {"name": self.name, "questions": questions}
         once = {"once": True, "mechanism": self.mechanism.to_document()}
         return document | (once if self.once else {})
-
-
-def combined(labels: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the labels of all combinations of answers.
-
-    >>> combined([("tea", "mate"), ("yes", "no")])[:2]
-    ('tea × yes', 'tea × no')
-    """
-    return tuple(BETWEEN.join(own) for own in itertools.product(*labels))
 
 
 def _as_question(part: Any, number: int) -> Question:

@@ -53,7 +53,7 @@ def plot_crosstab(found: Crosstab, title: str, axes: Axes | None = None, limit: 
     bar.ax.set_yticklabels(["¼", "½", "1", "2", "4"])
     bar.set_label("ratio to independence")
     bar.outline.set_visible(False)
-    entitle(axes, title, max(46, 12 * len(cols) + 20))
+    entitle(axes, title, max(54, 12 * len(cols) + 20))
     return axes
 
 
