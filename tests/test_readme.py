@@ -31,7 +31,8 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv"]),
+        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
 )

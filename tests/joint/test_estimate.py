@@ -231,7 +231,8 @@ def big(rows: int, columns: int) -> Crosstab:
     shares = np.arange(1.0, rows * columns + 1).reshape(rows, columns)
     shares /= shares.sum()
     labels = tuple(f"row {i}" for i in range(rows)), tuple(f"column {j}" for j in range(columns))
-    return Crosstab(("first", "second"), labels, shares, shares / 2, shares * 2, 2)
+    marks = np.zeros((rows, columns), np.int64)
+    return Crosstab(("first", "second"), labels, shares, shares / 2, shares * 2, marks, 2)
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])
@@ -247,12 +248,22 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert page.count("<tr>") == 1 + 20 + 1 + 2
 
 
-def test_marks_say_what_surely_differs_from_independence() -> None:
-    shares = np.array([[0.4, 0.1], [0.1, 0.4]])
-    crosstab = Crosstab(("a", "b"), (("x", "y"), ("x", "y")), shares, shares - 0.1, shares + 0.2, 1)
-    assert crosstab.marks.tolist() == [[1, 0], [0, 1]]
-    assert crosstab.ratios.tolist() == [[1.6, 0.4], [0.4, 1.6]]
-    empty = Crosstab(("a", "b"), (("x",), ("x", "y")), np.array([[1.0, 0.0]]), shares, shares, 1)
+def test_marks_say_what_all_intervals_together_leave_out() -> None:
+    estimate = found()
+    table = estimate.crosstab()
+    low, high = estimate.interval(simultaneous=True).T.reshape(2, 3, 2)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    text = estimate.table()
+    assert text.count("▲") - 1 == (low > expected).sum() > 0  # one stands in the explanation
+    assert text.count("▼") - 1 == (high < expected).sum() > 0
+
+
+def test_colours_are_ratios_to_independence() -> None:
+    shares, marks = np.array([[0.4, 0.1], [0.1, 0.4]]), np.zeros((2, 2), np.int64)
+    two = ("x", "y")
+    crosstab = Crosstab(("a", "b"), (two, two), shares, shares, shares, marks, 1)
+    assert crosstab.ratios == pytest.approx(np.array([[1.6, 0.4], [0.4, 1.6]]))
+    empty = Crosstab(("a", "b"), (("x",), two), np.array([[1.0, 0.0]]), shares, shares, marks, 1)
     assert empty.ratios.tolist() == [[1.0, 1.0]]
 
 

@@ -30,7 +30,7 @@ from murmurs.mechanisms.product import BETWEEN, Product
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.present import frames
-from murmurs.present.crosstabs import EXPLANATION, Crosstab, crosstab_html, crosstab_text
+from murmurs.present.crosstabs import EXPLANATION, Crosstab, crosstab_html, crosstab_text, marks_of
 from murmurs.present.heatmaps import plot_crosstab, size_of
 from murmurs.present.text import Order, shares_html, shown_digits
 from murmurs.question import Question
@@ -319,7 +319,9 @@ class JointEstimate(Estimate):
         first, second = self.names
         digits = shown_digits(columns["unbiased_error"])
         labels = (self.answers[0], self.answers[1])
-        return Crosstab((first, second), labels, shares, low, high, digits)
+        together = self.interval(level, target, simultaneous=True)
+        marks = marks_of(shares, *together.T.reshape(2, *self.sizes))
+        return Crosstab((first, second), labels, shares, low, high, marks, digits)
 
     def table(
         self,

@@ -24,7 +24,7 @@ _MOST = 4.0
 """The ratio to independence, or its inverse, that has the full colour."""
 EXPLANATION = (
     "Shares of all answers in %; the darker the shade, the larger.\n"
-    "▲ surely above, ▼ surely below the product of the margins, which independent answers have."
+    "▲ above, ▼ below the product of the margins, by more than noise in any cell would explain."
 )
 
 
@@ -33,7 +33,8 @@ class Crosstab:
     """The shares of two questions with all that is drawn.
 
     ``names`` and ``labels`` have two entries each, for rows and columns; ``low`` and ``high`` are
-    the limits of the shares, and ``digits`` the decimals of a percentage worth showing.
+    the limits of the shares, ``digits`` the decimals of a percentage worth showing, and ``marks``
+    those of `marks_of`.
     """
 
     names: tuple[str, str]
@@ -41,23 +42,13 @@ class Crosstab:
     shares: Floats
     low: Floats
     high: Floats
+    marks: NDArray[np.int64]
     digits: int
-
-    @property
-    def independent(self) -> Floats:
-        """The shares that the margins give by themselves."""
-        return np.outer(self.shares.sum(axis=1), self.shares.sum(axis=0))
-
-    @property
-    def marks(self) -> NDArray[np.int64]:
-        """1 where a share is surely above independence, -1 where it is surely below, else 0."""
-        expected = self.independent
-        return (self.low > expected).astype(np.int64) - (self.high < expected)
 
     @property
     def ratios(self) -> Floats:
         """The shares divided by what the margins give, from 1/4 to 4."""
-        expected = self.independent
+        expected = independent(self.shares)
         safe = np.where(expected > 0, expected, 1.0)
         found = np.where(expected > 0, self.shares / safe, 1.0)
         return np.asarray(found.clip(1 / _MOST, _MOST))
@@ -66,6 +57,22 @@ class Crosstab:
         """Return a share in percent, without the sign."""
         text = f"{100 * share:.{self.digits}f}"
         return text.removeprefix("-") if float(text) == 0 else text
+
+
+def independent(shares: Floats) -> Floats:
+    """Return the shares that the margins give by themselves."""
+    return np.outer(shares.sum(axis=1), shares.sum(axis=0))
+
+
+def marks_of(shares: Floats, low: Floats, high: Floats) -> NDArray[np.int64]:
+    """Return 1 where the limits of a cell are above independence, -1 where below, else 0.
+
+    >>> shares = np.array([[0.4, 0.1], [0.1, 0.4]])
+    >>> marks_of(shares, shares - 0.1, shares + 0.2).tolist()
+    [[1, 0], [0, 1]]
+    """
+    expected = independent(shares)
+    return (low > expected).astype(np.int64) - (high < expected)
 
 
 def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
