@@ -237,10 +237,10 @@ def _choice(
     possible = has_reports or can_permute_tables(scores)
     if test is None and (not small or possible):
         return ("permutation", _SMALL, ()) if small else ("score", _ENOUGH, ())
-    notes = (f"{_SMALL}, so the p-value is rough",) if small and test != "permutation" else ()
+    rough = f"{_SMALL}, so the p-value is rough"
     if test is not None:
-        return test, ASKED_FOR, notes
-    way = f"{notes[0]}: pass the reports for an exact test"
+        return test, ASKED_FOR, (rough,) if small and test != "permutation" else ()
+    way = f"{rough}: pass the reports for an exact test"
     return "score", "counts alone do not determine an exact test", (way,)
 
 

@@ -40,6 +40,8 @@ class Ratios:
     columns: tuple[str, ...]
     level: float
     notes: tuple[str, ...] = ()
+    reference: tuple[int, int] | None = None
+    """The combination with which odds ratios compare; those in its row and column are 1."""
 
     def to_columns(self) -> dict[str, Any]:
         """Return the columns of a long table: row, column, the value, low, high."""
@@ -75,7 +77,8 @@ class Ratios:
     def table(self, *, limit: int = 40) -> str:
         """Return the table for the terminal, one line per combination."""
         form = percent if self.what == "share" else _number
-        cells = list(np.ndindex(self.values.shape))
+        a, b = self.reference or (-1, -1)
+        cells = [(i, j) for i, j in np.ndindex(self.values.shape) if i != a and j != b]
         lines = [
             [
                 self.rows[i],
@@ -206,7 +209,8 @@ def odds_ratios(
         values[i, j] = above / below if below > 0 else np.nan
         low[i, j], high[i, j] = float(first), float(second)
     notes = _weak(np.isinf(high), found)
-    return Ratios("odds ratio", values, low, high, found.rows, found.columns, level, notes)
+    names = found.rows, found.columns
+    return Ratios("odds ratio", values, low, high, *names, level, notes, (a, b))
 
 
 def fieller(

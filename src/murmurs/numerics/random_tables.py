@@ -11,14 +11,18 @@ MOST_IN_A_TABLE = 10**9 - 1
 
 
 def random_tables(rows: Integers, columns: Integers, size: int, rng: np.random.Generator) -> Floats:
-    """Draw tables with these sums of rows and columns, cell by cell, each hypergeometric.
+    """Draw tables with these sums of rows and columns.
 
-    They have the law of the table of two lists of labels if one of the lists is permuted.
+    They have the law of the table of two lists of labels if one of the lists is permuted. If there
+    are more cells than labels, that is how they are drawn; otherwise cell by cell, as each is
+    hypergeometric given those before it.
 
     >>> tables = random_tables(np.array([3, 2]), np.array([1, 4]), 10, np.random.default_rng(1))
     >>> tables.sum(axis=2)[0], tables.sum(axis=1)[0]
     (array([3., 2.]), array([1., 4.]))
     """
+    if np.sum(rows) < len(rows) * len(columns):
+        return _permuted(rows, columns, size, rng)
     left = np.tile(np.asarray(columns, np.int64), (size, 1))
     out = np.zeros((size, len(rows), len(columns)))
     for i, total in enumerate(np.asarray(rows, np.int64)[:-1].tolist()):
@@ -33,6 +37,16 @@ def random_tables(rows: Integers, columns: Integers, size: int, rng: np.random.G
         out[:, i] = drawn
     out[:, -1] = left
     return out
+
+
+def _permuted(rows: Integers, columns: Integers, size: int, rng: np.random.Generator) -> Floats:
+    """Draw tables by permuting the list of columns, one entry for each label."""
+    cells = len(rows) * len(columns)
+    of_rows, of_columns = (np.repeat(np.arange(len(sums)), sums) for sums in (rows, columns))
+    turned = rng.permuted(np.tile(of_columns, (size, 1)), axis=1)
+    place = of_rows * len(columns) + turned + cells * np.arange(size)[:, None]
+    drawn = np.bincount(place.ravel(), minlength=size * cells)
+    return drawn.reshape(size, len(rows), len(columns)).astype(np.float64)
 
 
 def two_by_two(rows: Integers, columns: Integers) -> tuple[Floats, Floats]:
