@@ -597,7 +597,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
         if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
             raise ValueError(
                 f"question {shown(self.name)} has a Product for a mechanism, which is that of "
-                "several questions: ask them one by one"
+                "several questions: list these one by one, and their names in a [[joint]]"
             )
         return made
 

@@ -66,7 +66,7 @@ def test_the_noise_of_sums_is_that_of_the_covariance() -> None:
 def test_sums_of_too_many_combinations_are_refused() -> None:
     joint = Joint(KRR(k=40, epsilon=1.0), KRR(k=40, epsilon=1.0), once=True)
     estimate = joint.estimate(joint.simulate(np.ones((40, 40), int), np.random.default_rng(1)))
-    with pytest.raises(ValueError, match="at most 1000 answers and 4096 cells, not for 1600"):
+    with pytest.raises(ValueError, match="at most 1200 answers and 4096 cells, not for 1600"):
         estimate.margin("0")
 
 

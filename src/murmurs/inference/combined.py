@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from murmurs.channels.product import MOST_JOINT
 from murmurs.inference.association import Association
 from murmurs.inference.difference import squared_distance
 from murmurs.inference.fit import Fit
-from murmurs.inference.grouped import MOST_ANSWERS
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.numerics.special import chi_square_tail
@@ -23,10 +23,10 @@ def associate_combined(fit: Fit, sizes: tuple[int, int], pair: tuple[int, int]) 
     The distances of the shares from the products of their margins are compared with the noise they
     have if the answers are independent.
     """
-    if math.prod(sizes) > MOST_ANSWERS:
+    if math.prod(sizes) > MOST_JOINT:
         raise ValueError(
             f"{math.prod(sizes)} combinations of answers are too many for the covariance of all of "
-            f"them, at most {MOST_ANSWERS}"
+            f"them, at most {MOST_JOINT}"
         )
     shares = fit.unbiased.reshape(sizes)
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)

@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from murmurs.channels.product import MOST_JOINT
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats, Integers
 
-MOST_ANSWERS, MOST_CELLS = 1000, 4096
-"""Answers and cells up to which the covariance of the shares is computed."""
+MOST_CELLS = 4096
+"""Cells up to which the covariance of the shares is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +29,9 @@ class Grouped(Fit):
 
     def __post_init__(self) -> None:
         cells = math.prod(self.whole.channel.cells)
-        if len(self.groups) > MOST_ANSWERS or cells > MOST_CELLS:
+        if len(self.groups) > MOST_JOINT or cells > MOST_CELLS:
             raise ValueError(
-                f"the noise of sums is computed for at most {MOST_ANSWERS} answers and "
+                f"the noise of sums is computed for at most {MOST_JOINT} answers and "
                 f"{MOST_CELLS} cells, not for {len(self.groups)} and {cells}"
             )
 
