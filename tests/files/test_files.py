@@ -756,3 +756,31 @@ def test_errors_about_people_speak_the_language_of_the_caller(tmp_path: Path) ->
     write_reports(path, SURVEY, SURVEY.question("rr"), [reports_to(SURVEY.question("rr"), 10)])
     with pytest.raises(PeopleError, match="fresh in every report: leave people out"):
         count_reports(path, SURVEY, people="same")
+
+
+# Questions counted together
+
+
+def test_counts_of_questions_that_the_survey_does_not_list_together_are_files_too(
+    tmp_path: Path,
+) -> None:
+    plain = Survey("files", ASKED)
+    joint, path = Joint(ASKED[3], ASKED[1]), tmp_path / "counts"
+    counts = joint.simulate(np.ones((2, 5), int), np.random.default_rng(1))
+    write_counts(path, plain, joint, counts)
+    assert read_counts(path, plain) == (joint, counts)
+    with pytest.raises(ValueError, match=r"has no question 'yes\+unary'"):
+        write_reports(tmp_path / "reports", plain, joint, [])
+    with pytest.raises(ValueError, match="together, in this order: take margins"):
+        write_counts(tmp_path / "other", SURVEY, joint, counts)
+
+
+def test_counts_of_another_joint_are_refused(tmp_path: Path) -> None:
+    plain, path = Survey("files", ASKED), tmp_path / "counts"
+    once = JOINTS[1]
+    counts = once.simulate(np.ones((2, 3), int), np.random.default_rng(1))
+    with pytest.raises(ValueError, match="has a different joint of 'yes', 'no'"):
+        write_counts(path, plain, once, counts)
+    write_counts(path, plain.fingerprint, once, counts)
+    with pytest.raises(ValueError, match="differs from the one in survey 'files'"):
+        read_counts(path, plain)
