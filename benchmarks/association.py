@@ -1,9 +1,9 @@
 """How often the tests of association are wrong and right, and how the measures' intervals cover.
 
 ``python -m benchmarks.association`` runs the setting of Fanti, Pihur and Erlingsson (2016, appendix
-A): two questions with 6 and m answers, margins drawn uniformly from the simplex, independent answers
-for the type I error, and mass added to the diagonal for the power. It also measures the type I
-error of other mechanisms, and the coverage of intervals on four public tables. It writes
+A): two questions with 6 and m answers, margins drawn uniformly from the simplex, independent
+answers for the type I error, and mass added to the diagonal for the power. It also measures the
+type I error of other mechanisms, and the coverage of intervals on four public tables. It writes
 docs/results/association.json and association.md.
 """
 
@@ -13,6 +13,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import textwrap
 import time
 import zlib
 from collections.abc import Callable
@@ -74,7 +75,7 @@ def pair(name: str, m: int, n: int, epsilon: float) -> mm.Product:
         candidates = [f"string {i}" for i in range(k - 1)]  # and all others
         return strings(epsilon=epsilon, width=8, cohorts=16).over(candidates)
 
-    return mm.Product([part(kind) for kind in name.split(" x ")])
+    return mm.Product(tuple(part(kind) for kind in name.split(" x ")))
 
 
 def rejections(task: tuple[str, int, int, int, float, float, str, int]) -> dict[str, Any]:
@@ -118,7 +119,8 @@ def covered(task: tuple[str, str, float, int, int]) -> dict[str, Any]:
     truth = np.array(TABLES[table], np.float64)
     truth /= truth.sum()
     r, c = truth.sum(axis=1), truth.sum(axis=0)
-    both = pair(name, *truth.shape, epsilon)
+    m, n = truth.shape
+    both = pair(name, m, n, epsilon)
     squares = (truth - np.outer(r, c)) ** 2 / np.outer(r, c)
     exact = {
         "share": truth / c,
@@ -177,7 +179,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         for n in (3, 6, 10)
     ]
     small = [
-        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials)
+        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials // 4)
         for people in (100, 300)
         for epsilon in (3.0, 5.0)
         for test in ("default", "score")
@@ -185,7 +187,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
     ]
     others = ["OUE x OUE", "Subset x Subset", "Hadamard x Hadamard", "LocalHashing x LocalHashing"]
     others += ["KRR x OUE", "ORR x KRR", "ORR x ORR", "ORappor x ORappor"]
-    mixed = [(name, 6, 4, 5000, 1.5, 0.0, "default", trials) for name in others]
+    mixed = [(name, 6, 4, 5000, 1.5, 0.0, "default", trials // 4) for name in others]
     power = [
         (name, 6, 6, 10_000, 1.5, added, test, trials // (10 if test == "wald" else 2))
         for added in (0.0, 0.05, 0.1)
@@ -198,7 +200,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         )
     ]
     intervals = [
-        (table, name, epsilon, 10_000, max(trials // 5, 2))
+        (table, name, epsilon, 10_000, max(trials // 16, 2))
         for table in TABLES
         for name in ("KRR x KRR", "OUE x OUE")
         for epsilon in (1.0, 2.0, 4.0)
@@ -221,122 +223,185 @@ def rate(row: dict[str, Any]) -> str:
     return percent(row["rejected"]) + (" p" if row["permutation"] > 0.5 else "")
 
 
+def told(*sentences: str) -> list[str]:
+    """Return a paragraph with lines of at most 120 characters, and an empty line."""
+    return [*textwrap.wrap(" ".join(sentences), 120, break_on_hyphens=False), ""]
+
+
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
     """Return the page of results."""
+    parts = (type_one_error, few_people, other_mechanisms, power, coverage)
     lines = [
         "# Tests and measures of association: measured",
         "",
-        "Made by `python -m benchmarks.association`; all numbers are in `association.json`. How the tests work and when to use",
-        "which is on the page about [association](../association.md).",
-        "",
+        *told(
+            "Made by `python -m benchmarks.association`; all numbers are in",
+            "`association.json`. How",
+            "the tests work, and when to use which, is on the page about",
+            "[association](../association.md).",
+        ),
+    ]
+    for part in parts:
+        lines += part(found)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def type_one_error(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about the grid of independent answers."""
+    grid = found["grid"]
+    rates = [row["rejected"] for row in grid]
+    inside = sum(0.035 <= rate <= 0.065 for rate in rates)
+    trials = grid[0]["trials"]
+    lines = [
         "## Type I error: how often independent answers are said to go together",
         "",
-    ]
-    grid, low, high = found["grid"], 0.035, 0.065
-    rates = [row["rejected"] for row in grid]
-    inside = sum(low <= rate <= high for rate in rates)
-    trials = grid[0]["trials"]
-    error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / trials)
-    lines += [
-        "The setting is that of Fanti, Pihur and Erlingsson (2016, appendix A): one question with 6 answers and one with m, both",
-        f"margins drawn uniformly from the simplex in each of {trials:,} trials (half as many for n = 100,000), nominal level 5 %. `SUE` is their Basic RAPPOR; ε is that of",
-        "each question. `p` marks settings in which most trials used the permutation test, because few reports were expected in",
-        f"some cells. The standard error of each number is {error:.1f} percentage points.",
-        "",
-        "Rejected by the default test, in percent:",
-        "",
+        *told(
+            "The setting is that of Fanti, Pihur and Erlingsson (2016, appendix A): one",
+            "question with",
+            "6 answers and one with m, both margins drawn uniformly from the simplex in each of",
+            f"{trials:,} trials (half as many for n = 100,000), nominal level 5 %. `SUE` is",
+            "their Basic",
+            "RAPPOR; ε is that of each question. `p` marks settings in which most trials used the",
+            "permutation test, because few reports were expected in some cells. The standard",
+            "error of",
+            f"each number is {standard_error(trials):.1f} percentage points. Rejected by the",
+            "default",
+            "test, in percent:",
+        ),
         "| mechanisms | n | ε | m = 3 | m = 6 | m = 10 |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    keys = list(dict.fromkeys(key(row) for row in grid))
-    for name, people, epsilon in keys:
+    for name, people, epsilon in dict.fromkeys(key(row) for row in grid):
         own = [row for row in grid if key(row) == (name, people, epsilon)]
         lines.append(f"| {name} | {people:,} | {epsilon:g} | {' | '.join(map(rate, own))} |")
-    lines += [
+    mean = percent(float(np.mean(rates)))
+    return [
+        *lines,
         "",
-        f"{inside} of {len(grid)} settings are between 3.5 and 6.5 % (lowest {percent(min(rates))}, highest {percent(max(rates))},",
-        f"mean {percent(float(np.mean(rates)))}).",
-        "",
-        "With few people, `KRR x KRR`; the default next to the score test, whose chi-square distribution is then rough:",
-        "",
+        *told(
+            f"{inside} of {len(grid)} settings are between 3.5 and 6.5 % (lowest",
+            f"{percent(min(rates))}, highest {percent(max(rates))}, mean {mean}).",
+        ),
+    ]
+
+
+def few_people(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about few people."""
+    small = found["small"]
+    lines = [
+        *told(
+            "With few people, `KRR x KRR`: the default next to the score test, whose chi-square",
+            f"distribution is then rough ({small[0]['trials']:,} trials each):",
+        ),
         "| n | ε | test | m = 3 | m = 6 | m = 10 |",
         "|---:|---:|---|---:|---:|---:|",
     ]
-    for people, epsilon, test in dict.fromkeys(
-        (row["people"], row["epsilon"], row["test"]) for row in found["small"]
-    ):
-        own = [
-            row
-            for row in found["small"]
-            if (row["people"], row["epsilon"], row["test"]) == (people, epsilon, test)
-        ]
-        lines.append(f"| {people} | {epsilon:g} | {test} | {' | '.join(map(rate, own))} |")
-    lines += [
-        "",
-        "Other mechanisms, 6 x 4 answers, n = 5,000, ε = 1.5 for each question; `ORR` and `ORappor` have 16 cohorts, which both",
-        'questions share, and their last answer is "(other)":',
-        "",
-        "| mechanisms | rejected, % | ms a test, with simulation |",
+    for setting in dict.fromkeys((row["people"], row["epsilon"], row["test"]) for row in small):
+        own = [row for row in small if (row["people"], row["epsilon"], row["test"]) == setting]
+        lines.append(
+            f"| {setting[0]} | {setting[1]:g} | {setting[2]} | {' | '.join(map(rate, own))} |"
+        )
+    return [*lines, ""]
+
+
+def other_mechanisms(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about other mechanisms."""
+    others = found["others"]
+    lines = [
+        *told(
+            "Other mechanisms, 6 x 4 answers, n = 5,000, ε = 1.5 for each question,",
+            f"{others[0]['trials']:,} trials. `ORR` and `ORappor` have 16 cohorts, which both",
+            "questions",
+            'share, and their last answer is "(other)":',
+        ),
+        "| mechanisms | rejected, % | ms of processor time, with simulation |",
         "|---|---:|---:|",
     ]
-    for row in found["others"]:
-        lines.append(f"| {row['mechanisms']} | {percent(row['rejected'])} | {row['ms']:.1f} |")
-    lines += [
-        "",
+    rows = (f"| {row['mechanisms']} | {rate(row)} | {row['ms']:.0f} |" for row in others)
+    return [*lines, *rows, ""]
+
+
+def power(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about dependent answers."""
+    rows = found["power"]
+    lines = [
         "## Power: how often answers that go together are found out",
         "",
-        "6 x 6 answers, n = 10,000, ε = 1.5 for each question; mass is added to each cell of the diagonal, then all is scaled to sum",
-        'one ("Dist1" and "Dist2" of the paper). Rejected at level 5 %, in percent:',
-        "",
+        *told(
+            "6 x 6 answers, n = 10,000, ε = 1.5 for each question; mass is added to each",
+            "cell of the",
+            'diagonal, then all is scaled to sum one ("Dist1" and "Dist2" of the paper).',
+            "Rejected at",
+            "level 5 %, in percent:",
+        ),
         "| mechanisms | test | nothing added | + 0.05 | + 0.1 | trials |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    power = found["power"]
-    for name, test in dict.fromkeys((row["mechanisms"], row["test"]) for row in power):
-        own = [row for row in power if (row["mechanisms"], row["test"]) == (name, test)]
-        told = {"default": "score", "wald": "Wald (the paper's)"}[test]
+    for name, test in dict.fromkeys((row["mechanisms"], row["test"]) for row in rows):
+        own = [row for row in rows if (row["mechanisms"], row["test"]) == (name, test)]
+        called = {"default": "score", "wald": "Wald (the paper's)"}[test]
         cells = " | ".join(percent(row["rejected"]) for row in own)
-        lines.append(f"| {name} | {told} | {cells} | {own[0]['trials']:,} |")
-    lines += [
+        lines.append(f"| {name} | {called} | {cells} | {own[0]['trials']:,} |")
+    return [
+        *lines,
         "",
-        "The paper's test compares the most likely table with the product of its margins. At this noise many of the most likely",
-        "shares are zero, where its approximation fails: it almost never rejects independent answers, and misses most of the",
-        "others.",
-        "",
+        *told(
+            "The paper's test compares the most likely table with the product of its margins. At",
+            "this noise many of the most likely shares are zero, where its approximation fails. It",
+            "rejects independent answers far less often than in 5 % of trials, and so it also finds",
+            "less of what is there.",
+        ),
+    ]
+
+
+def coverage(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about intervals."""
+    rows, measures = found["coverage"], ("share", "lift", "odds ratio", "V")
+    lines = [
         "## Coverage of the measures' 95 % intervals",
         "",
-        "Populations with the shares of four public tables, n = 10,000 people sampled from each. In percent, averaged over all",
-        "combinations; in brackets the combination with the lowest coverage.",
-        "",
-        "| table | mechanisms | ε | conditional shares | lift | odds ratios | Cramér's V | odds ratios with an upper limit |",
+        *told(
+            "Populations with the shares of four public tables, n = 10,000 people sampled",
+            "from each. In",
+            "percent, averaged over all combinations; in brackets the combination with the lowest",
+            "coverage. The last column says how many odds ratios have an upper limit.",
+        ),
+        "| table | mechanisms | ε | conditional shares | lift | odds ratios | Cramér's V",
+        "| bounded |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for row in found["coverage"]:
+    for row in rows:
         cells = [
             percent(row["coverage"][what])
             + ("" if what == "V" else f" ({percent(row['worst'][what])})")
-            for what in ("share", "lift", "odds ratio", "V")
+            for what in measures
         ]
-        bounded = percent(row["odds ratios with an upper limit"])
-        lines.append(
-            f"| {row['table']} | {row['mechanisms']} | {row['epsilon']:g} | {' | '.join(cells)} | {bounded} |"
-        )
-    means = {
-        what: float(np.mean([row["coverage"][what] for row in found["coverage"]]))
-        for what in ("share", "lift", "odds ratio", "V")
-    }
-    trials = found["coverage"][0]["trials"]
-    lines += [
+        cells.append(percent(row["odds ratios with an upper limit"]))
+        name = f"{row['table']} | {row['mechanisms']} | {row['epsilon']:g}"
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    means = [percent(float(np.mean([row["coverage"][what] for row in rows]))) for what in measures]
+    trials = rows[0]["trials"]
+    return [
+        *lines,
         "",
-        f"Means over all rows: conditional shares {percent(means['share'])}, lift {percent(means['lift'])}, odds ratios "
-        f"{percent(means['odds ratio'])}, V {percent(means['V'])}.",
-        f"Each row is {trials:,} trials, so a single combination has a standard error of "
-        f"{100 * np.sqrt(0.05 * 0.95 / trials):.1f} points, and the lowest of many is lower by chance.",
-        "Where the shares in a denominator cannot be told apart from zero, a ratio has no upper limit (the last column says how",
-        "often odds ratios have one), or V the limits 0 and 1. Such intervals contain the truth more often than 95 %.",
-        "",
+        *told(
+            f"Means over all rows: conditional shares {means[0]}, lift {means[1]}, odds ratios",
+            f"{means[2]}, V {means[3]}. Each row is {trials:,} trials, so a single",
+            "combination has a",
+            f"standard error of {standard_error(trials):.1f} points, and the lowest of many",
+            "is lower by",
+            "chance. Where the shares in a denominator cannot be told apart from zero, a",
+            "ratio has no",
+            "upper limit, and V the limits 0 and 1. Such intervals contain the truth more",
+            "often than",
+            "95 %.",
+        ),
     ]
-    return "\n".join(lines)
+
+
+def standard_error(trials: int) -> float:
+    """Return the standard error of a rate of 5 %, in percentage points."""
+    return float(100 * np.sqrt(0.05 * 0.95 / trials))
 
 
 def main() -> None:

@@ -320,6 +320,10 @@ def test_what_cannot_be_tested_is_refused() -> None:
             mm.associate(counts, questions=questions)
     with pytest.raises(ValueError, match="score, pearson, wald, permutation, not 'fisher'"):
         mm.associate(counts, test="fisher")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"numpy.random.default_rng\(seed\), not 1"):
+        mm.associate(counts, random=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="permutations"):
+        mm.associate(counts, permutations=0)
     with pytest.raises(ValueError, match="every report counts once"):
         mm.associate(bits, test="pearson")
     with pytest.raises(ValueError, match="reports themselves"):

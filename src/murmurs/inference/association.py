@@ -151,6 +151,8 @@ def associate(
     if test is not None and test not in get_args(Test):
         raise ValueError(f"test must be one of {', '.join(get_args(Test))}, not {shown(test)}")
     permutations = whole(permutations, "permutations", 1, 10**7)
+    if random is not None and not isinstance(random, np.random.Generator):
+        raise TypeError(f"random must be numpy.random.default_rng(seed), not {shown(random)}")
     pair = the_pair(counts, questions)
     given = None if reports is None else _places(counts, reports, pair)
     own = counts.margin(*pair)

@@ -37,13 +37,13 @@ def from_table(
 
     All tables of two rows and two columns are gone through instead, if they are not too many.
     """
-    observed = scores.statistic
+    observed = _TIE * float(scores.distances_of([s.table.astype(float) for s in scores.strata]))
     sums = [(_whole(s.left.sums), _whole(s.right.sums)) for s in scores.strata]
     if len(sums) == 1 and len(sums[0][0]) == len(sums[0][1]) == 2:
         rows, columns = sums[0]
         if min(*rows.tolist(), *columns.tolist()) < _MOST_ENUMERATED:
             tables, chances = two_by_two(rows, columns)
-            reached = scores.distances(scores.of([tables])) >= _TIE * observed
+            reached = scores.distances_of([tables]) >= observed
             return min(float(chances[reached].sum()), 1.0), None
     cells = sum(len(rows) * len(columns) for rows, columns in sums)
     batch = max(1, _AT_ONCE // max(cells, 1))
@@ -51,7 +51,7 @@ def from_table(
     for start in range(0, permutations, batch):
         size = min(batch, permutations - start)
         tables_of = [random_tables(rows, columns, size, rng) for rows, columns in sums]
-        above += int((scores.distances(scores.of(tables_of)) >= _TIE * observed).sum())
+        above += int((scores.distances_of(tables_of) >= observed).sum())
     return (1 + above) / (1 + permutations), permutations
 
 
