@@ -11,19 +11,21 @@ import click
 from murmurs import estimators
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
+from murmurs.boundary.writing import is_standard_output
 from murmurs.cli.estimate import method_named, read_with_notes
 from murmurs.cli.output import (
     Command,
     as_csv,
     as_json,
     complete_option,
-    existing_file,
     level_option,
     new_file,
     one_form,
+    piped_file,
     print_csv,
     print_json,
     read_survey,
+    refuse_overwriting,
     say,
     target_option,
 )
@@ -38,7 +40,7 @@ from murmurs.survey import Survey
 
 
 @click.command("joint", cls=Command)
-@click.argument("files", type=existing_file, nargs=-1, required=True, metavar="FILES...")
+@click.argument("files", type=piped_file, nargs=-1, required=True, metavar="FILES...")
 @click.option(
     "-o", "--output", type=new_file, help="Also write the counts of files of reports to a file."
 )
@@ -73,9 +75,9 @@ def command(
 ) -> None:
     """Show the table of questions that the same people answered.
 
-    FILES are a file of counts of questions asked together, or a survey and a file of reports for
-    each of two or more single questions. Such files have aligned rows: row 7 of each is the same
-    submission. They are never joined by a person.
+    FILES are a file of counts of questions asked together (- for standard input), or a survey and
+    a file of reports for each of two or more single questions. Such files have aligned rows: row 7
+    of each is the same submission. They are never joined by a person.
 
     The table has a row for each answer to the first question and a column for each answer to the
     second. A sentence says whether the answers go together.
@@ -88,25 +90,28 @@ def command(
     if plot is not None:
         picture_kind(plot)
     asked, counts, survey = _counted(files)
-    if output is not None:
-        if survey is None:
-            raise ValueError("-o is for counts of files of reports: leave it out")
-        write_counts(output, survey, asked, counts)
-    wanted = _candidates(asked, candidates)
+    if output is not None and survey is None:
+        raise ValueError("-o is for counts of files of reports: leave it out")
+    lists = _lists(asked, candidates)
+    refuse_overwriting(list(lists.values()), [path for path in (output, plot) if path is not None])
+    wanted = {name: read_with_notes(path) for name, path in lists.items()} or None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         found = asked.estimate(counts, method_named(method), candidates=wanted, complete=complete)
+    if output is not None and survey is not None:
+        write_counts(output, survey, asked, counts)
     if plot is not None:
         save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
+    beside = output is not None and is_standard_output(output)
     if as_json:
-        print_json({"question": asked.name, **_document(found, level, target)})
+        print_json({"question": asked.name, **_document(found, level, target)}, err=beside)
         return
     if as_csv:
-        print_csv(found.to_csv(level, target))
+        print_csv(found.to_csv(level, target), err=beside)
         return
-    say(f"{asked.text}: {found.n} reports\n\n{found.table(level=level, target=target)}\n")
-    say(found.conclusion)
-    say(found.explanation)
+    table = found.table(level=level, target=target)
+    say(f"{asked.text}: {found.n} reports\n\n{table}\n", err=beside)
+    say(f"{found.conclusion}\n{found.explanation}", err=beside)
 
 
 def _counted(files: tuple[Path, ...]) -> tuple[Joint, Counts, Survey | None]:
@@ -139,9 +144,9 @@ def _counted(files: tuple[Path, ...]) -> tuple[Joint, Counts, Survey | None]:
     return joint, joint.count_aligned([parts for _, parts in read]), survey
 
 
-def _candidates(asked: Joint, given: tuple[str, ...]) -> dict[str, list[str]] | None:
-    """Return the lists of candidates by question."""
-    found: dict[str, list[str]] = {}
+def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
+    """Return the files of candidates by question."""
+    found: dict[str, Path] = {}
     for text in given:
         name = next((n for n in asked.names if text.startswith(f"{n}=")), None)
         if name is None or name in found:
@@ -149,14 +154,14 @@ def _candidates(asked: Joint, given: tuple[str, ...]) -> dict[str, list[str]] | 
                 f"--candidates {text}: give it as NAME=FILE, once for each open question of "
                 f"{listed(asked.names)}"
             )
-        found[name] = read_with_notes(Path(text.removeprefix(f"{name}=")))
+        found[name] = Path(text.removeprefix(f"{name}="))
     for question in asked.questions:
         if question.is_open and not question.labels and question.name not in found:
             raise ValueError(
                 f"question {question.name!r} is open: add --candidates {question.name}=FILE, a "
                 "file of the strings to look for, one per line"
             )
-    return found or None
+    return found
 
 
 def _document(found: JointEstimate, level: float, target: Target) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +89,19 @@ class Command(click.Command):
             if isinstance(parameter.type, click.Path):
                 given = ctx.params[parameter.name or ""] or ()
                 files[parameter.type is new_file] += [given] if isinstance(given, Path) else given
-        for output in files[True]:
-            for source in files[False]:
-                if same_file(source, output):
-                    raise ValueError(
-                        f"cannot write {output}: it is {named(source)}, which this command reads; "
-                        "give the output another name"
-                    )
+        refuse_overwriting(files[False], files[True])
         return super().invoke(ctx)
+
+
+def refuse_overwriting(sources: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Refuse an output that is also a source, whatever its name or link."""
+    for output in outputs:
+        for source in sources:
+            if same_file(source, output):
+                raise ValueError(
+                    f"cannot write {output}: it is {named(source)}, which this command reads; "
+                    "give the output another name"
+                )
 
 
 def same_file(source: Path, output: Path) -> bool:
@@ -147,9 +153,10 @@ def _encoding(err: bool) -> str:
     return (sys.stderr if err else sys.stdout).encoding or "utf-8"
 
 
-def print_csv(text: str) -> None:
+def print_csv(text: str, *, err: bool = False) -> None:
     """Print lines for programs unchanged; on a terminal, control characters are written out."""
-    click.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
+    shown_on = sys.stderr if err else sys.stdout
+    click.echo(printable(text, keep="\n") if shown_on.isatty() else text, nl=False, err=err)
 
 
 def tell(what: str, output: Path, document: dict[str, Any], *, as_json: bool = False) -> None:
