@@ -81,7 +81,7 @@ class AnyMechanism(ABC, Generic[Report]):
         The second is one row of zeros and ones per report, with a one at position 0 for the report
         itself. Joint counts of several questions are made of these.
         """
-        if self.channel.is_histogram:  # reports are numbered as the cells are
+        if self.channel.is_histogram and reports.ndim == 1:  # numbered as the cells are
             return np.asarray(reports, np.int64)
         supports = getattr(self, "supports", None)
         if supports is None:
@@ -92,6 +92,8 @@ class AnyMechanism(ABC, Generic[Report]):
             count=self.channel.cells[0],
             bitorder="little",
         )
+        if self.channel.is_histogram:  # sets of one answer each
+            return np.asarray(bits.argmax(axis=1), np.int64)
         return np.insert(bits, 0, 1, axis=1)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:

@@ -151,7 +151,7 @@ def reordered_table(counts: Counts, order: list[Integers]) -> Counts:
 
 def together(parts: Sequence[Reordered]) -> Reordered:
     """Return the product of mechanisms with their answers in another order."""
-    both = mm.Product([part.mechanism for part in parts])
+    both = mm.Product(tuple(part.mechanism for part in parts))
     channel = dataclasses.replace(both.channel, factors=tuple(part.channel for part in parts))
     return Reordered(both, channel, (), tuple(parts))
 
@@ -219,12 +219,12 @@ KINDS: list[AnyMechanism] = [
     *open_ones(STRINGS, cohorts=4, complete=True),
     mm.PermutedRR(k=100, epsilon=2.0, width=4, cohorts=5),
     ALIKE,
-    mm.Product([mm.KRR(k=4, epsilon=1.0), mm.KRR(k=3, epsilon=2.0)]),
-    mm.Product([mm.OUE(k=5, epsilon=1.0), mm.Subset(k=6, epsilon=1.0, w=2)]),
-    mm.Product([mm.Hadamard(k=5, epsilon=1.0), mm.KRR(k=2, epsilon=1.0)]),
-    mm.Product([mm.KRR(k=2, epsilon=1.0), mm.SUE(k=3, epsilon=2.0), mm.KRR(k=3, epsilon=2.0)]),
+    mm.Product((mm.KRR(k=4, epsilon=1.0), mm.KRR(k=3, epsilon=2.0))),
+    mm.Product((mm.OUE(k=5, epsilon=1.0), mm.Subset(k=6, epsilon=1.0, w=2))),
+    mm.Product((mm.Hadamard(k=5, epsilon=1.0), mm.KRR(k=2, epsilon=1.0))),
+    mm.Product((mm.KRR(k=2, epsilon=1.0), mm.SUE(k=3, epsilon=2.0), mm.KRR(k=3, epsilon=2.0))),
     mm.Product(
-        [mm.ORR(epsilon=3.0, width=5, cohorts=8).over(STRINGS[:3]), mm.KRR(k=2, epsilon=1.0)]
+        (mm.ORR(epsilon=3.0, width=5, cohorts=8).over(STRINGS[:3]), mm.KRR(k=2, epsilon=1.0))
     ),
 ]
 """Answers that are alike, that are not, and that cannot be solved for together."""

@@ -562,7 +562,7 @@ def test_an_estimate_becomes_json(name: str) -> None:
 @every
 def test_labels_must_be_as_many_as_answers(name: str) -> None:
     closed: AnyMechanism = mm.KRR(k=6, epsilon=2.0)
-    both = mm.Product([mm.KRR(k=2, epsilon=1.0), mm.KRR(k=3, epsilon=2.0)])
+    both = mm.Product((mm.KRR(k=2, epsilon=1.0), mm.KRR(k=3, epsilon=2.0)))
     several = mm.ORR(epsilon=2.0, width=4, cohorts=4).over(["u", "v", "w", "x", "y"])
     mechanism = next(m for m in (closed, both, several) if not refuses(name, m))
     estimate = run(name, noisy(mechanism)[2])

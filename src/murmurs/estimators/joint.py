@@ -13,7 +13,14 @@ from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.low_rank import LowRank
 from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.estimators.ratios import shrink_ratios
-from murmurs.estimators.residual import Residual, Side, residual, residual_in_cohorts, side_of
+from murmurs.estimators.residual import (
+    Residual,
+    Side,
+    free_cells,
+    residual,
+    residual_in_cohorts,
+    side_of,
+)
 from murmurs.estimators.single import single
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.tables import Axes, beyond, margin, outer, rake
@@ -26,6 +33,9 @@ LOW_RANK_PRIOR = 0.3
 
 LEAST_NOISE_PART = 0.05
 """The least part of the variance that is taken to be noise and not sampling."""
+
+LEAST_WEIGHT = 1e-6
+"""Least squares are left out of large tables, in which they would have less weight than this."""
 
 PROJECTIONS = 60
 """Rounds of projections onto tables with the margins and without negative cells."""
@@ -108,6 +118,8 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
         base = rake(base, list(zip(pairs, found_pairs, strict=True)))
         base = rake(base, margins)
         margins = [(pair, margin(base, pair)) for pair in pairs]
+    if free_cells(base.shape, order) == 0:  # a question has one possible answer
+        return base, tuple(notes)
     channel = _joint_channel(counts)
     if channel.cohorts is not None:
         rest = residual_in_cohorts(counts, base, order)
@@ -118,6 +130,10 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
             for axis, e in zip(channel.axes, singles, strict=True)
         ]
         rest = residual(counts, base, order, sides)
+    if rest.freedom == 0:  # everybody gives the same answer to a question
+        return base, tuple(notes)
+    if rest.is_noiseless:
+        return _raked(rest.estimates, base, margins), tuple(notes)
     if not stands_out(rest.statistic, rest.freedom):
         notes.append(_hidden(count))
     shrunk, spent = shrink_ratios(rest)
@@ -130,8 +146,9 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
             LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n),
             margins,
         )
-    few = 1 / (1 + (rest.free_part * base.size) ** 2)
-    table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
+    few = 1 / (1 + free_cells(base.shape, order) ** 2)
+    if few > LEAST_WEIGHT:
+        table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
     return table / table.sum(), tuple(notes)
 
 

@@ -13,6 +13,7 @@ from the least squares of all combinations, whose covariance is a single matrix.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,9 @@ from murmurs.numerics.tables import Axes, margin, outer, spread, subsets
 
 LEAST_PART = 0.02
 """The least variance of a cell, as a part of that at the base, where approximations fall below."""
+
+NO_VARIANCE = 1e-12
+"""The variance, of what one report says, below which a direction is certain: nobody differs."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,14 @@ class Side:
     @property
     def kept(self) -> Floats:
         """The part of the variance of each estimate that is left after the projection."""
-        return np.diag(self.covariance) / np.maximum(self.squares @ self.shares, TINY)
+        part = np.diag(self.covariance) / np.maximum(self.squares @ self.shares, TINY)
+        return np.clip(part, 0, 1)
 
     @cached_property
     def whitening(self) -> tuple[Floats, Floats]:
         """The maps to coordinates in which the covariance is the identity, and back."""
         values, vectors = np.linalg.eigh(self.covariance)
-        some = values > 1e-9 * values[-1]
+        some = values > max(1e-9 * values[-1], NO_VARIANCE)
         roots = np.sqrt(values[some])
         return (vectors[:, some] / roots).T, vectors[:, some] * roots
 
@@ -106,11 +111,25 @@ class Residual:
         return np.maximum(noise, 1e-6 / self.people**2), sampling
 
     @property
+    def is_noiseless(self) -> bool:
+        """Whether all noise is below 0.03 people, so that the estimates are the respondents'."""
+        noise = self.constant * self.people - self.sampled
+        return float(noise.max()) * self.people < 1e-3
+
+    @property
     def free_part(self) -> float:
         """The number of cells that the margins leave free, as a part of all."""
-        sizes = np.array(self.base.shape)
-        free = sum(np.prod(sizes[list(u)] - 1.0) for u in subsets(len(sizes), self.order + 1))
-        return float(free / np.prod(sizes))
+        return free_cells(self.base.shape, self.order) / self.base.size
+
+
+def free_cells(shape: tuple[int, ...], order: int) -> int:
+    """Return how many cells of a table its margins of so many questions leave free.
+
+    >>> free_cells((4, 3), 1)
+    6
+    """
+    kept = subsets(len(shape), order + 1)
+    return sum(math.prod(shape[i] - 1 for i in some) for some in kept)
 
 
 def residual(counts: Counts, base: Floats, order: int, sides: Sequence[Side]) -> Residual:
@@ -207,7 +226,7 @@ def residual_in_cohorts(counts: Counts, base: Floats, order: int) -> Residual:
     rest = rest - lever @ (margins @ rest)
     left = covariance - lever @ cross.T
     values, vectors = np.linalg.eigh((left + left.T) / 2)
-    some = values > 1e-9 * values[-1]
+    some = values > max(1e-9 * values[-1], NO_VARIANCE)
     statistic = counts.n * float(((vectors[:, some].T @ rest) ** 2 / values[some]).sum())
     constant = np.maximum(np.diag(left), 1e-12).reshape(base.shape)
     kept = constant / np.maximum(np.diag(covariance), TINY).reshape(base.shape)
