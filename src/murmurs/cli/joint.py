@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,10 @@ from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.counts import Counts
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.reports import read_reports
+from murmurs.inference.association import Association
+from murmurs.inference.dependence import Strength
 from murmurs.inference.fit import Target
+from murmurs.inference.screening import Screening
 from murmurs.joint import Joint, JointEstimate
 from murmurs.question import Question
 from murmurs.survey import Survey
@@ -165,10 +169,19 @@ def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
 
 
 def _document(found: JointEstimate, level: float, target: Target) -> dict[str, Any]:
-    """Return the table with its tests; of two questions also with Cramér's V."""
+    """Return the table with its tests; null are those that cannot be made, as of huge tables."""
     document = found.to_document(level, target)
     if len(found.names) > 2:
-        return {**document, "screening": found.screening().to_document()}
-    strength = found.cramers_v(level=level, target=target).to_document()
-    test = found.association().to_document()
-    return {**document, "association": test, "cramers_v": strength}
+        return {**document, "screening": _made(found.screening)}
+    return {
+        **document,
+        "association": _made(found.association),
+        "cramers_v": _made(lambda: found.cramers_v(level=level, target=target)),
+    }
+
+
+def _made(measure: Callable[[], Screening | Association | Strength]) -> dict[str, Any] | None:
+    try:
+        return measure().to_document()
+    except (ImportError, ValueError):
+        return None
