@@ -181,6 +181,21 @@ def test_programs_get_json_and_csv_and_a_picture(desk: Path) -> None:
     assert Path("table.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_cannot_be_tested_is_null(desk: Path) -> None:
+    labels = json.dumps([f"label {i}" for i in range(40)])
+    question = "[[questions]]\nname = '{}'\nlabels = {}\nepsilon = 1.0\n"
+    asked = question.format("a", labels) + question.format("b", labels)
+    joint = "[[joint]]\nquestions = ['a', 'b']\nonce = true\n"
+    Path("large.toml").write_text(f"name = 'large'\n{asked}{joint}")
+    Path("people.csv").write_text("label 1,label 2,5000\n")
+    good("simulate large.toml people.csv -o large.json --seed 1")
+    document = json.loads(good("joint large.json --json"))
+    assert document["association"] is None
+    assert document["cramers_v"] is None
+    assert len(document["shares"]) == 1600
+    assert "-o is for counts of files of reports" in refused("joint large.json -o out.json")
+
+
 def test_open_questions_take_a_list_each(desk: Path) -> None:
     good("encode open.toml answers.csv --question word+sugar -o word.bin --seed 2")
     good("count open.toml word.bin -o word.json")
