@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from murmurs import KRR, ORR, OUE, LocalHashing, Question, Subset
+from murmurs import KRR, ORR, OUE, Joint, LocalHashing, OpenProduct, Product, Question, Subset
 from murmurs.forms import arrays
 from murmurs.mechanism import AnyMechanism
 from murmurs.wire import BadReportError, Category, Reports, Shape
@@ -171,6 +171,8 @@ WIDER: list[AnyMechanism[Any]] = [
     Subset(k=1000, epsilon=4.0, w=3),
     LocalHashing(k=50, epsilon=6.0, g=300),
     ORR(epsilon=3.0, width=21, cohorts=5000),
+    Product((KRR(k=2, epsilon=1.0), KRR(k=300, epsilon=1.0), OUE(k=20, epsilon=1.0))),
+    OpenProduct((KRR(k=2, epsilon=1.0), ORR(epsilon=3.0, width=21, cohorts=5000))),
 ]
 """Reports of several bytes, whose parts may be unaligned."""
 
@@ -179,6 +181,8 @@ def made(mechanism: Any) -> Reports:
     rng = np.random.default_rng(1)
     if isinstance(mechanism, ORR):
         return mechanism.encode_many(["tea"] * N, rng)
+    if isinstance(mechanism, OpenProduct):
+        return mechanism.encode_many([rng.integers(0, 2, N), ["tea"] * N], rng)
     reports: Reports = mechanism.encode_many(rng.integers(0, mechanism.k, N), rng)
     return reports
 
@@ -350,6 +354,14 @@ def test_labels_in_place_of_reports_are_not_quoted(mechanism: AnyMechanism[Any])
 def test_a_question_counts_what_its_mechanism_counts() -> None:
     question = Question("drink", ("tea", "mate"), epsilon=1.0)
     assert question.count(pa.array([0, 1, 1])).cells.tolist() == [1, 2]
+    joint = Joint(question, Question("hot", ("yes", "no"), epsilon=1.0))
+    for form in (
+        [(0, 1), (1, 1)],
+        [[0, 1], [1, 1]],
+        b"\x00\x01\x01\x01",
+        pa.array(["AAE=", "AQE="]),
+    ):
+        assert joint.count(form).cells.tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(

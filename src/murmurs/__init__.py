@@ -8,9 +8,14 @@ from murmurs.dictionary.dictionary import Dictionary
 from murmurs.dictionary.discovery import Discovery, discover
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.inference.association import Association, associate
+from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Detection
 from murmurs.inference.difference import Difference
+from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
+from murmurs.inference.screening import Screening, screen
 from murmurs.inference.trend import Trend, trend
+from murmurs.joint import Joint, JointEstimate
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -60,6 +65,7 @@ __all__ = [
     "ORR",
     "OUE",
     "SUE",
+    "Association",
     "BasicRappor",
     "CountMeanSketch",
     "Counts",
@@ -77,6 +83,8 @@ __all__ = [
     "Given",
     "Hadamard",
     "HadamardSketch",
+    "Joint",
+    "JointEstimate",
     "LocalHashing",
     "ORappor",
     "OpenProduct",
@@ -87,19 +95,28 @@ __all__ = [
     "Question",
     "Randomness",
     "Rappor",
+    "Ratios",
+    "Screening",
     "Secure",
+    "Strength",
     "Study",
     "Subset",
     "Survey",
     "Trend",
     "Warner",
+    "associate",
+    "conditional_shares",
+    "cramers_v",
     "crosswise",
     "dice",
     "discover",
     "estimate",
     "estimators",
     "forced_response",
+    "lift",
+    "odds_ratios",
     "pool",
+    "screen",
     "study",
     "trend",
     "triangular",

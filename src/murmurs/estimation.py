@@ -184,6 +184,10 @@ class Estimate:
             "unbiased_error": self.standard_errors(target),
         }
 
+    def rows(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the columns with one label per answer, as tables and plots show them."""
+        return self.columns(level, target)
+
     def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the estimate as plain values for JSON."""
         columns = self.columns(level, target)
@@ -249,7 +253,7 @@ class Estimate:
         told = f"{self.n:,} reports, {self.method}"
         given = self.title if title is None else title
         return plot_shares(
-            self.columns(level, target),
+            self.rows(level, target),
             heading,
             f"{given}\n{told}" if given and title is None else given or told,
             axes,
@@ -257,6 +261,11 @@ class Estimate:
             self._order(order),
             truth,
         )
+
+    @property
+    def plot_size(self) -> tuple[float, float] | None:
+        """The width and the height that a plot needs, in inches, unless it has one row a label."""
+        return None
 
     def _order(self, order: Order | None) -> Order:
         return order if order is not None else "listed" if self.ordered else "share"
@@ -276,7 +285,7 @@ class Estimate:
         ``marks`` puts a star beside some answers, such as ``detected().present``.
         """
         heading = f"{100 * level:g} % interval"
-        columns = self.columns(level, target)
+        columns = self.rows(level, target)
         return shares_table(columns, heading, truth, limit, self._order(order), marks)
 
     @property
@@ -299,4 +308,4 @@ class Estimate:
     def _repr_html_(self) -> str:
         caption = f"{self.n:,} reports. {self.explanation}"
         heading = f"{self.title}. {caption}" if self.title else caption
-        return shares_html(self.columns(), "95 % interval", heading, order=self._order(None))
+        return shares_html(self.rows(), "95 % interval", heading, order=self._order(None))

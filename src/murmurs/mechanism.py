@@ -93,7 +93,9 @@ class AnyMechanism(ABC, Generic[Report]):
             count=self.channel.cells[0],
             bitorder="little",
         )
-        return bits.argmax(axis=1) if is_histogram else np.insert(bits, 0, 1, axis=1)
+        if is_histogram:  # sets of one answer each
+            return np.asarray(bits.argmax(axis=1), np.int64)
+        return np.insert(bits, 0, 1, axis=1)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
         """Refuse: only an open mechanism takes candidates."""

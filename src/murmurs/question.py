@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
@@ -230,6 +231,14 @@ class Question:
             )
         return number
 
+    def place_of(self, value: object) -> int | None:
+        """Return the number of the answer that a value stands for, or None if it stands for none.
+
+        Booleans stand for yes and no, whole numbers for labels that are numbers.
+        """
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
+
     def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one answer: a label, or any string if the question is open.
 
@@ -261,6 +270,25 @@ class Question:
         >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
         array([0, 2], dtype=uint8)
         """
+        codes, table = self.coded_answers(
+            answers, missing=missing, drop_missing=drop_missing, unknown=unknown
+        )
+        codes = _present(codes) if drop_missing else codes
+        return self.mechanism.encode_coded(codes, cast(Any, table), random)
+
+    def coded_answers(
+        self,
+        answers: object,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> tuple[NDArray[np.integer[Any]], Integers | list[str]]:
+        """Return answers as codes, and the table of what the codes stand for.
+
+        The table has numbers of answers or, for an open question, checked strings. The options are
+        those of `encode_many`. With ``drop_missing``, missing answers have the code `MISSING`.
+        """
         column = coded(answers)
         if not isinstance(drop_missing, bool):
             raise TypeError(f"drop_missing must be True or False, not {shown(drop_missing)}")
@@ -272,12 +300,11 @@ class Question:
         if isinstance(self.mechanism, OpenMechanism):
             if drop_missing:
                 column = without_empty(column)
-            return self._encode_texts(column, random, missing, drop_missing, unknown)
+            return self._coded_texts(column, missing, drop_missing, unknown)
         table = self._table(column.values, missing, unknown)
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table, drop_missing)
-        codes = _present(column.codes) if drop_missing else column.codes
-        return self.mechanism.encode_coded(codes, table, random)
+        return column.codes, table
 
     def encode_column(
         self, answers: object, random: ChanceInBulk = None, **options: Any
@@ -289,14 +316,9 @@ class Question:
         """
         return self.mechanism.shape.column(self.encode_many(answers, random, **options))
 
-    def _encode_texts(
-        self,
-        column: Coded,
-        random: ChanceInBulk,
-        missing: str | None,
-        drop_missing: bool,
-        unknown: str | None,
-    ) -> Reports:
+    def _coded_texts(
+        self, column: Coded, missing: str | None, drop_missing: bool, unknown: str | None
+    ) -> tuple[NDArray[np.integer[Any]], list[str]]:
         mechanism = cast("OpenMechanism[Any]", self.mechanism)
         if unknown is not None:
             raise ValueError(f"{self._called} is open and takes any string: leave unknown out")
@@ -317,7 +339,7 @@ class Question:
                     way = ": leave such answers out with drop_missing=True" if empty else ""
                     raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
-        return mechanism.encode_coded(_present(codes), texts, random)
+        return codes, texts
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None
@@ -446,6 +468,16 @@ class Question:
         >>> crossed.count_reported({"same": 620, "different": 380}).n
         1000
         """
+        stand_in = self._of_reports()
+        totals = stand_in._totals_in(reported)
+        if totals is not None:
+            cells = stand_in._added(totals, drop_missing, unknown)
+            return Counts(self.mechanism, sum(cells), np.array(cells))
+        found, there = self.as_reports(reported, drop_missing=drop_missing, unknown=unknown)
+        return self.mechanism.count(found[there])
+
+    def _of_reports(self) -> Question:
+        """Return a question whose labels are the names of the reports."""
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
             names = mechanism.reports or mechanism.labels or self.labels
@@ -457,11 +489,16 @@ class Question:
             raise ValueError(
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
-        stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
-        totals = stand_in._totals_in(reported)
-        if totals is not None:
-            cells = stand_in._added(totals, drop_missing, unknown)
-            return Counts(mechanism, sum(cells), np.array(cells))
+        return Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+
+    def as_reports(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> tuple[Reports, NDArray[np.bool_]]:
+        """Return answers that were randomised already as reports, and which of them are there.
+
+        The reports in place of those that are missing mean nothing.
+        """
+        stand_in = self._of_reports()
         codes, values = coded(reported)
         gone = codes == MISSING
         if gone.any() and not drop_missing:
@@ -472,7 +509,7 @@ class Question:
         table = stand_in._table(values, None, unknown)
         table[-1] = 0  # those that are missing keep their places until the others are checked
         stand_in._refuse_bad(codes, table)
-        return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
+        return table[codes].astype(self.mechanism.shape.dtype), ~gone
 
     def _totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
         """Return labels with their numbers, if this is a mapping or has labels for its index."""
@@ -640,7 +677,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
         if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
             raise ValueError(
                 f"question {shown(self.name)} has a Product for a mechanism, which is that of "
-                "several questions: ask them one by one"
+                "several questions: list these one by one, and their names in a [[joint]]"
             )
         return made
 

@@ -61,6 +61,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("counts.json", "monday.json", "tuesday.json"):
         counts = question.closed.simulate([10, 20, 30, 40], rng)
         write_counts(tmp_path / name, SURVEY, question, counts)
+    joint = BOTH.joint("drink", "sugar")
+    counts = joint.simulate([[10, 20], [30, 40], [50, 60], [70, 80]], rng)
+    write_counts(tmp_path / "drink-sugar.json", BOTH, joint, counts)
     return tmp_path
 
 

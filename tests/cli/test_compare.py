@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs import Survey
+from murmurs import Question, Survey
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.segments import segments_of
 from tests.cli.test_cli import SURVEY, TOML, desk, good, refused, run
@@ -199,6 +199,7 @@ def test_the_json_of_an_estimate_says_what_was_detected(desk: Path) -> None:
     line = "estimate home1.json --candidates candidates.txt"
     document = json.loads(good(f"{line} --json"))
     question, counts = read_counts(desk / "home1.json")
+    assert isinstance(question, Question)
     wanted = question.estimate(counts, candidates=["a", "b", "c"]).detected(0.05)
     assert document["detected"] == wanted.to_document()
     assert document["detected"]["present"][:3] == [True, True, False]

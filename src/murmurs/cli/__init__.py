@@ -34,6 +34,7 @@ class Commands(click.Group):
         "simulate",
         "estimate",
         "discover",
+        "joint",
         "compare",
         "trend",
         "mechanisms",

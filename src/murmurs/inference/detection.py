@@ -78,7 +78,7 @@ def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") 
         p_values = np.where(proof, fit.unbiased <= _NO_NOISE, p_values)
     for group in fit.confounded:  # each of them may be absent, whatever the counts
         p_values[group] = 1.0
-    return Detection(_rejected(p_values, error_rate, control), p_values, error_rate, control)
+    return Detection(rejected(p_values, error_rate, control), p_values, error_rate, control)
 
 
 def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
@@ -93,7 +93,8 @@ def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
     return binomial_tail(np.minimum(counts, n), n, chance)
 
 
-def _rejected(p_values: Floats, error_rate: float, control: Control) -> NDArray[np.bool_]:
+def rejected(p_values: Floats, error_rate: float, control: Control) -> NDArray[np.bool_]:
+    """Return which hypotheses are rejected, with control of false rejections."""
     k = len(p_values)
     if control == "bonferroni":
         return np.asarray(p_values <= error_rate / k)
