@@ -348,7 +348,7 @@ def power(found: dict[str, list[dict[str, Any]]]) -> list[str]:
         *told(
             "The paper's test compares the most likely table with the product of its margins. At",
             "this noise many of the most likely shares are zero, where its approximation fails. It",
-            "rejects independent answers far less often than in 5 % of trials, and so it also finds",
+            "rejects independent answers far less often than in 5 % of trials, and so it finds",
             "less of what is there.",
         ),
     ]
@@ -366,8 +366,7 @@ def coverage(found: dict[str, list[dict[str, Any]]]) -> list[str]:
             "percent, averaged over all combinations; in brackets the combination with the lowest",
             "coverage. The last column says how many odds ratios have an upper limit.",
         ),
-        "| table | mechanisms | ε | conditional shares | lift | odds ratios | Cramér's V",
-        "| bounded |",
+        "| table | mechanisms | ε | conditional | lift | odds ratios | Cramér's V | bounded |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
