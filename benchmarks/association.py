@@ -179,7 +179,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         for n in (3, 6, 10)
     ]
     small = [
-        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials // 4)
+        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials // 2)
         for people in (100, 300)
         for epsilon in (3.0, 5.0)
         for test in ("default", "score")
@@ -200,7 +200,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         )
     ]
     intervals = [
-        (table, name, epsilon, 10_000, max(trials // 16, 2))
+        (table, name, epsilon, 10_000, max(trials // 5, 2))
         for table in TABLES
         for name in ("KRR x KRR", "OUE x OUE")
         for epsilon in (1.0, 2.0, 4.0)
