@@ -179,7 +179,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         for n in (3, 6, 10)
     ]
     small = [
-        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials // 4)
+        ("KRR x KRR", 6, n, people, epsilon, 0.0, test, trials // 2)
         for people in (100, 300)
         for epsilon in (3.0, 5.0)
         for test in ("default", "score")
@@ -200,7 +200,7 @@ def tasks(trials: int) -> dict[str, list[Any]]:
         )
     ]
     intervals = [
-        (table, name, epsilon, 10_000, max(trials // 16, 2))
+        (table, name, epsilon, 10_000, max(trials // 5, 2))
         for table in TABLES
         for name in ("KRR x KRR", "OUE x OUE")
         for epsilon in (1.0, 2.0, 4.0)
@@ -348,8 +348,8 @@ def power(found: dict[str, list[dict[str, Any]]]) -> list[str]:
         *told(
             "The paper's test compares the most likely table with the product of its margins. At",
             "this noise many of the most likely shares are zero, where its approximation fails. It",
-            "rejects independent answers far less often than in 5 % of trials, and so it finds less",
-            "of what is there, too.",
+            "rejects independent answers far less often than in 5 % of trials, and so it finds",
+            "less of what is there.",
         ),
     ]
 
@@ -366,8 +366,7 @@ def coverage(found: dict[str, list[dict[str, Any]]]) -> list[str]:
             "percent, averaged over all combinations; in brackets the combination with the lowest",
             "coverage. The last column says how many odds ratios have an upper limit.",
         ),
-        "| table | mechanisms | ε | conditional shares | lift | odds ratios | Cramér's V",
-        "| bounded |",
+        "| table | mechanisms | ε | conditional | lift | odds ratios | Cramér's V | bounded |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
