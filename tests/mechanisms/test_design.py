@@ -48,17 +48,6 @@ def test_estimates_and_standard_errors_are_those_of_the_textbook(
     assert likely.shares == pytest.approx([share, 1 - share], abs=0.02)
 
 
-def test_warner_gives_the_numbers_in_the_manual_of_rrreg() -> None:
-    """RRreg manual (Heck, 2018): p = 0.2, 1000 people, pi 0.266667 with standard error 0.025311.
-
-    The estimate means 640 times yes. RRreg divides the variance by n - 1 instead of n.
-    """
-    est = mm.estimate(mm.Counts(mm.Warner(0.2), 1000, np.array([640, 360])), "unbiased")
-    assert est.shares[0] == pytest.approx(0.266667, abs=5e-7)
-    error = est.standard_errors("population")[0] * math.sqrt(1000 / 999)
-    assert error == pytest.approx(0.025311, abs=5e-7)
-
-
 @pytest.mark.parametrize(
     ("design", "ratio"),
     [
