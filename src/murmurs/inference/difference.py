@@ -14,7 +14,7 @@ from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import check_name
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats
-from murmurs.numerics.special import chi_square_tail, normal_quantile, normal_tail
+from murmurs.numerics.special import chi_square_tail, normal_tail
 from murmurs.present import frames
 from murmurs.present.plots import plot_changes
 from murmurs.present.text import changes_table, p_text, printable
@@ -52,6 +52,10 @@ class Comparable(Protocol):
 
     def standard_errors(self, target: Target, shares: Floats | None = None) -> Floats:
         """Return the standard errors of the unbiased shares, at these shares or the estimated."""
+        ...
+
+    def score_interval(self, level: float, target: Target) -> Floats:
+        """Return limits of the unbiased shares that may lie below zero."""
         ...
 
 
@@ -157,11 +161,22 @@ class Difference:
         return np.sqrt(squares[0] + squares[1])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Return lower and upper limits of each difference, one row per answer."""
+        """Return lower and upper limits of each difference, one row per answer.
+
+        They combine the limits of the two shares (Newcombe 1998, method 10): a difference is at its
+        lowest where this share is low and the other one high. So they are wider on the side on
+        which a rare answer may have been missed by chance.
+        """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
-        reach = normal_quantile(0.5 + each / 2) * self.standard_errors
-        return np.stack([self.shares - reach, self.shares + reach], axis=1)
+        down, up = [], []
+        for side in (self.this, self.other):
+            limits = side.score_interval(min(each, 1 - 1e-14), self.target)
+            down.append(side.fit.unbiased - limits[:, 0])
+            up.append(limits[:, 1] - side.fit.unbiased)
+        low = self.shares - np.hypot(down[0], up[1])
+        high = self.shares + np.hypot(up[0], down[1])
+        return np.stack([low, high], axis=1)
 
     @cached_property
     def p_values(self) -> Floats:
