@@ -32,6 +32,10 @@ FEW_PEOPLE = 30
 """People below which the normal distribution of the noise is rough, and a note is added."""
 
 
+FEW_CHANGED = 2
+"""Changed reports per answer below which the noise among respondents is not nearly normal."""
+
+
 class Comparable(Protocol):
     """What a comparison needs from an estimate."""
 
@@ -85,6 +89,29 @@ def few_people(sides: Sequence[Comparable]) -> tuple[str, ...]:
     where = "on one side" if len(sides) == 2 else "in one of them"
     people = "person" if least == 1 else "people"
     return (f"with only {least} {people} {where}, intervals and p-values are rough",)
+
+
+def few_changed(sides: Sequence[Comparable], target: Target) -> tuple[str, ...]:
+    """Return the note that privacy noise changes hardly any report, if only that noise counts.
+
+    A changed report takes one person from an answer and gives one to another, so the squared noise
+    of all answers together, in people, is about twice their number.
+    """
+    if target != "respondents":
+        return ()
+    common = common_shares(sides)
+    least = math.inf
+    for side in sides:
+        people = side.standard_errors("respondents", common) * side.fit.counts.people
+        least = min(least, float((people**2).sum()) / 2)
+    if not _NO_NOISE < least < FEW_CHANGED * len(common):
+        return ()
+    where = "on one side" if len(sides) == 2 else "in one of them"
+    changed = "less than one report" if least < 1 else f"only about {least:.0f} reports"
+    return (
+        f"privacy noise changes {changed} {where}, and with fewer than {FEW_CHANGED} per answer "
+        "p-values are rough and often too small",
+    )
 
 
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
@@ -287,7 +314,8 @@ class Difference:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
-        return few_people((self.this, self.other))
+        sides = (self.this, self.other)
+        return few_people(sides) + few_changed(sides, self.target)
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)

@@ -20,6 +20,7 @@ from murmurs.boundary.texts import as_tuple
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
+    few_changed,
     few_people,
     has_covariance,
     squared_distance,
@@ -200,7 +201,7 @@ class Trend:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
-        said = [*few_people(self.estimates)]
+        said = [*few_people(self.estimates), *few_changed(self.estimates, self.target)]
         if self.people == "different":
             return tuple(said)
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
