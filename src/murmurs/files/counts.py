@@ -28,7 +28,8 @@ from murmurs.files.headers import (
 )
 from murmurs.files.pooled import pooled
 from murmurs.numerics.arrays import Integers
-from murmurs.question import Question, question_from_document
+from murmurs.question import Question
+from murmurs.question_file import question_from_document
 from murmurs.survey import Survey
 
 _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "digest")

@@ -29,8 +29,8 @@ from murmurs.inference.fit import Target
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
-from murmurs.present.lines import plot_periods
 from murmurs.present.palette import SERIES
+from murmurs.present.periods import plot_periods
 from murmurs.present.text import p_text, periods_table
 
 if TYPE_CHECKING:
