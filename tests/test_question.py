@@ -16,51 +16,12 @@ import murmurs as mm
 from murmurs.boundary.answers import coded
 from murmurs.planning.choice import KINDS, NEAR, choose
 from murmurs.wire import BadReportError
+from tests.input_forms import ANSWERS as FORMS
+from tests.input_forms import LABELS
 
-LABELS = ("espresso", "filter", "tea", "nothing")
 DRINK = mm.Question("drink", LABELS, epsilon=1.0)
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter", "tea"]
 NUMBERS = [2, 0, 2, 3, 1, 2]
-
-FORMS: dict[str, Any] = {
-    "list": list,
-    "tuple": tuple,
-    "generator": lambda x: (value for value in x),
-    "NumPy text": lambda x: np.array(x),
-    "NumPy objects": lambda x: np.array(x, object),
-    "pandas objects": lambda x: pd.Series(x, dtype=object),
-    "pandas strings": lambda x: pd.Series(x, dtype="string"),
-    "pandas Arrow strings": lambda x: pd.Series(x, dtype="string[pyarrow]"),
-    "pandas categories": lambda x: pd.Series(x, dtype="category"),
-    "pandas Categorical": pd.Categorical,
-    "pandas Index": pd.Index,
-    "pandas with an index": lambda x: pd.Series(x, index=range(100, 100 + len(x))),
-    "pandas with a shuffled index": lambda x: pd.Series(x, index=range(len(x))[::-1]),
-    "pandas unused categories": lambda x: pd.Categorical(
-        x, ["unused", *sorted({*x} - {None}, reverse=True), "unused too"]
-    ),
-    "pandas Arrow dictionary": lambda x: pd.Series(
-        x, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
-    ),
-    "polars": pl.Series,
-    "polars slice": lambda x: pl.Series(["mate", *x], dtype=pl.Categorical)[1:],
-    "polars categories": lambda x: pl.Series(x, dtype=pl.Categorical),
-    "polars Enum": lambda x: pl.Series(x, dtype=pl.Enum([*LABELS, "mate"])),
-    "Arrow": pa.array,
-    "Arrow large strings": lambda x: pa.array(x, pa.large_string()),
-    "Arrow chunks": lambda x: pa.chunked_array([x[:2], x[2:]]),
-    "Arrow string view": lambda x: pa.array(x, pa.string_view()),
-    "Arrow slice": lambda x: pa.array(["mate", None, *x]).slice(2),
-    "Arrow chunks and an empty one": lambda x: pa.chunked_array([x[:2], [], x[2:]], pa.string()),
-    "Arrow dictionary slice": lambda x: pa.array(["mate", None, *x]).dictionary_encode().slice(2),
-    "Arrow dictionary with a null": lambda x: pa.DictionaryArray.from_arrays(
-        pa.array([[None, "unused", *LABELS, "mate"].index(value) for value in x], pa.uint8()),
-        pa.array([None, "unused", *LABELS, "mate"]),
-    ),
-    "Arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
-    "Arrow dictionary chunks": lambda x: pa.chunked_array([x[:2], x[2:]]).dictionary_encode(),
-}
-"""Every form of a column of labels; one listed here is held to all that follows."""
 
 every = pytest.mark.parametrize("form", FORMS)
 
@@ -72,6 +33,7 @@ def test_every_form_gives_the_same_reports(form: str) -> None:
     wanted = DRINK.closed.encode_many(NUMBERS, np.random.default_rng(1))
     np.testing.assert_array_equal(reports, wanted)
     assert DRINK.numbers(FORMS[form](ANSWERS)).tolist() == NUMBERS
+    assert DRINK.count(reports) == DRINK.count(wanted)
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if f != "NumPy text"])  # has none missing
