@@ -155,6 +155,8 @@ def test_floats_stand_for_the_decimals_they_print_as() -> None:
         (lambda: mm.dice(0.5, ["a"]), "a scale has at least two answers, not 1"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a"]), "1 labels do not fit"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a", "a"]), "must differ"),
+        (lambda: mm.Warner(0.7, ["\u00e9", "e\u0301"]), "labels of a design must differ"),
+        (lambda: mm.Warner(0.7, ["yes", " "]), "label 1 of a design is empty"),
     ],
 )
 def test_impossible_designs_are_refused(make: Any, message: str) -> None:
@@ -296,3 +298,14 @@ def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
     assert mm.Design(frame(columns)) == mm.Design(turning)
     texts = {name: [str(x) for x in column] for name, column in columns.items()}
     assert mm.Design(frame(texts)) == mm.Design(turning)
+
+
+def test_a_small_matrix_is_shown_and_a_large_one_described() -> None:
+    assert repr(mm.Warner(0.75)) == "Design([['3/4', '1/4'], ['1/4', '3/4']])"
+    assert mm.Design([["3/4", "1/4"], ["1/4", "3/4"]], ("yes", "no"), ("yes", "no")) == mm.Warner(
+        0.75
+    )
+    assert repr(mm.dice("1/2", list("abcd"))) == "Design(4 reports of 4 answers)"
+    p = Fraction(10**17 // 3, 10**17)
+    long = mm.Design([[p, 1 - p], [1 - p, p]])
+    assert repr(long) == "Design(2 reports of 2 answers)"
