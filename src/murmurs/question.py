@@ -19,7 +19,7 @@ import numpy as np
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
 from murmurs.boundary.checks import shown, whole
-from murmurs.boundary.labelled import in_order
+from murmurs.boundary.labelled import in_order, pairs_of
 from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
 from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
@@ -34,6 +34,9 @@ from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
+
+OR_NAMED = ", or name a label for them with unknown=..."
+"""The second way out for answers that are no labels; `Devices` has only the first."""
 
 _UNKNOWN = -2
 
@@ -357,9 +360,9 @@ class Question:
         bad = np.isin(codes, wrong)
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are not labels of {self._called} "
+                f"{_of(bad, 'answers', 'not labels')} of {self._called} "
                 f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
-                "correct them, or name a label for them with unknown=..."
+                f"correct them{OR_NAMED}"
             )
 
     def _refuse_missing(
@@ -370,7 +373,7 @@ class Question:
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
+                f"{_of(bad, 'answers', 'missing')}, first answer number "
                 f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
             )
 
@@ -464,7 +467,7 @@ class Question:
         gone = codes == MISSING
         if gone.any() and not drop_missing:
             raise ValueError(
-                f"{int(gone.sum())} of {len(codes)} reported answers are missing, first number "
+                f"{_of(gone, 'reported answers', 'missing')}, first number "
                 f"{int(gone.argmax())}: leave them out with drop_missing=True"
             )
         table = stand_in._table(values, None, unknown)
@@ -512,16 +515,18 @@ class Question:
         """Draw the counts of a whole population; the cost does not grow with it.
 
         ``people`` says how many hold each answer: a mapping from label to number, a labelled
-        Series, or a list in the order of the labels. For an open question it maps strings to
-        numbers.
+        Series, or a list in the order of the labels. For an open question it is a mapping or a
+        Series with the strings as labels.
         """
         if isinstance(self.mechanism, OpenMechanism):
-            if not isinstance(people, Mapping):
+            pairs = pairs_of(people, "people")
+            if pairs is None:
                 raise TypeError(
-                    f"{self._called} is open: people is a mapping from string to number of people"
+                    f"{self._called} is open: people is a mapping from string to number of people, "
+                    "or a labelled Series such as value_counts()"
                 )
-            over = self.mechanism.over(list(people), complete=True)
-            drawn = over.simulate(list(people.values()), random)
+            over = self.mechanism.over([text for text, _ in pairs], complete=True)
+            drawn = over.simulate([number for _, number in pairs], random)
             return Counts(self.mechanism, drawn.n, drawn.cells)
         k = self.mechanism.k
         given = in_order(people, k, self.labels, "people", self._called, self._find)
@@ -585,3 +590,14 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
+
+
+def _of(bad: Any, what: str, how: str) -> str:
+    """Return how many of them are so, as in "1 of 600 answers is missing".
+
+    >>> _of(np.array([True, False]), "answers", "not labels")
+    '1 of 2 answers is not a label'
+    """
+    many = int(bad.sum())
+    told = f"are {how}" if many != 1 else f"is {how.replace('not labels', 'not a label')}"
+    return f"{many} of {len(bad):,} {what} {told}"
