@@ -102,7 +102,7 @@ def layers() -> str:
     lines = []
     for number, layer in zip(range(len(contract), 0, -1), contract, strict=True):
         for i, module in enumerate(re.split(r" [|:] ", layer)):
-            lines.append(f"{'' if i else number:>2}  {module:<10}  {_sentence(module)}")
+            lines.append(f"{'' if i else number:>2}  {module:<13}  {_sentence(module)}")
     return "\n".join(["```text", *lines, "```"])
 
 

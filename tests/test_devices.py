@@ -175,3 +175,11 @@ def test_one_device_takes_a_question_and_its_labels() -> None:
         mm.Device(losue, secret, memory="value")
     with pytest.raises(TypeError, match="a Question is the first argument"):
         mm.Device(losue, secret, drink, memory="value")  # type: ignore[arg-type]
+
+
+def test_an_answer_that_is_no_label_gets_only_ways_out_that_devices_have() -> None:
+    losue = mm.LOSUE(k=2, epsilon=1.0, epsilon_permanent=2.0)
+    drink = mm.Question("drink", ["tea", "mate"], losue)
+    devices = mm.Devices(drink, 2, memory="change", random=np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"first answer number 1 \(from 0\): correct them$"):
+        devices.report(["tea", "milk"])

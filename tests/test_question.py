@@ -16,51 +16,12 @@ import murmurs as mm
 from murmurs.boundary.answers import coded
 from murmurs.planning.choice import KINDS, NEAR, choose
 from murmurs.wire import BadReportError
+from tests.input_forms import ANSWERS as FORMS
+from tests.input_forms import LABELS
 
-LABELS = ("espresso", "filter", "tea", "nothing")
 DRINK = mm.Question("drink", LABELS, epsilon=1.0)
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter", "tea"]
 NUMBERS = [2, 0, 2, 3, 1, 2]
-
-FORMS: dict[str, Any] = {
-    "list": list,
-    "tuple": tuple,
-    "generator": lambda x: (value for value in x),
-    "NumPy text": lambda x: np.array(x),
-    "NumPy objects": lambda x: np.array(x, object),
-    "pandas objects": lambda x: pd.Series(x, dtype=object),
-    "pandas strings": lambda x: pd.Series(x, dtype="string"),
-    "pandas Arrow strings": lambda x: pd.Series(x, dtype="string[pyarrow]"),
-    "pandas categories": lambda x: pd.Series(x, dtype="category"),
-    "pandas Categorical": pd.Categorical,
-    "pandas Index": pd.Index,
-    "pandas with an index": lambda x: pd.Series(x, index=range(100, 100 + len(x))),
-    "pandas with a shuffled index": lambda x: pd.Series(x, index=range(len(x))[::-1]),
-    "pandas unused categories": lambda x: pd.Categorical(
-        x, ["unused", *sorted({*x} - {None}, reverse=True), "unused too"]
-    ),
-    "pandas Arrow dictionary": lambda x: pd.Series(
-        x, dtype=pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
-    ),
-    "polars": pl.Series,
-    "polars slice": lambda x: pl.Series(["mate", *x], dtype=pl.Categorical)[1:],
-    "polars categories": lambda x: pl.Series(x, dtype=pl.Categorical),
-    "polars Enum": lambda x: pl.Series(x, dtype=pl.Enum([*LABELS, "mate"])),
-    "Arrow": pa.array,
-    "Arrow large strings": lambda x: pa.array(x, pa.large_string()),
-    "Arrow chunks": lambda x: pa.chunked_array([x[:2], x[2:]]),
-    "Arrow string view": lambda x: pa.array(x, pa.string_view()),
-    "Arrow slice": lambda x: pa.array(["mate", None, *x]).slice(2),
-    "Arrow chunks and an empty one": lambda x: pa.chunked_array([x[:2], [], x[2:]], pa.string()),
-    "Arrow dictionary slice": lambda x: pa.array(["mate", None, *x]).dictionary_encode().slice(2),
-    "Arrow dictionary with a null": lambda x: pa.DictionaryArray.from_arrays(
-        pa.array([[None, "unused", *LABELS, "mate"].index(value) for value in x], pa.uint8()),
-        pa.array([None, "unused", *LABELS, "mate"]),
-    ),
-    "Arrow dictionary": lambda x: pa.array(x).dictionary_encode(),
-    "Arrow dictionary chunks": lambda x: pa.chunked_array([x[:2], x[2:]]).dictionary_encode(),
-}
-"""Every form of a column of labels; one listed here is held to all that follows."""
 
 every = pytest.mark.parametrize("form", FORMS)
 
@@ -72,6 +33,7 @@ def test_every_form_gives_the_same_reports(form: str) -> None:
     wanted = DRINK.closed.encode_many(NUMBERS, np.random.default_rng(1))
     np.testing.assert_array_equal(reports, wanted)
     assert DRINK.numbers(FORMS[form](ANSWERS)).tolist() == NUMBERS
+    assert DRINK.count(reports) == DRINK.count(wanted)
 
 
 @pytest.mark.parametrize("form", [f for f in FORMS if f != "NumPy text"])  # has none missing
@@ -129,16 +91,16 @@ def test_booleans_and_numbers_stand_for_labels() -> None:
     ):
         assert scale.numbers(numbers).tolist() == [2, 0, 1]
     for wrong in ([1.5], [0], [b"1"], [["1"]], [True], [float("inf")]):
-        with pytest.raises(ValueError, match="answers are not labels of question 'mood'"):
+        with pytest.raises(ValueError, match="answers is not a label of question 'mood'"):
             scale.numbers(wrong)
-    with pytest.raises(ValueError, match="not labels of question 'drink'"):
+    with pytest.raises(ValueError, match="not a label of question 'drink'"):
         DRINK.numbers([True])
 
 
 def test_labels_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
         mm.Question("city", ["Z\u00fcrich", "Zu\u0308rich"], epsilon=1.0)
-    with pytest.raises(ValueError, match="not labels"):
+    with pytest.raises(ValueError, match="not a label"):
         mm.Question("q", ["Yes", "YES"], epsilon=1.0).numbers([True])
     decomposed = mm.Question("city", ["Zu\u0308rich", "Bern"], epsilon=1.0)
     assert decomposed.answer("Z\u00fcrich") == 0
@@ -413,7 +375,7 @@ def test_labels_that_were_randomised_already_are_counted() -> None:
     crossed = mm.Question("q", mechanism=mm.crosswise("1/4"))
     assert crossed.labels == ("yes", "no")
     assert crossed.count_reported(["same", "different"]).cells.tolist() == [1, 1]
-    with pytest.raises(ValueError, match="answers are not labels"):
+    with pytest.raises(ValueError, match="answers is not a label"):
         crossed.count_reported(["yes"])
     with pytest.raises(ValueError, match="is not a label: count its reports with"):
         mm.Question("q", LABELS, mm.OUE(4, 1.0)).count_reported(["tea"])
@@ -474,7 +436,7 @@ def test_reported_answers_that_are_missing_or_unknown() -> None:
     said = ["tea", None, "chai", "filter"]
     counts = DRINK.count_reported(said, drop_missing=True, unknown="nothing")
     assert counts.cells.tolist() == [0, 1, 1, 1]
-    with pytest.raises(ValueError, match=r"^1 of 4 reported answers are missing, first number 1: "):
+    with pytest.raises(ValueError, match=r"^1 of 4 reported answers is missing, first number 1: "):
         DRINK.count_reported(said, unknown="nothing")
     with pytest.raises(
         ValueError, match=r"first answer number 2 \(from 0\): .*unknown=\.\.\.$"
@@ -620,5 +582,30 @@ def test_one_candidate_is_not_taken_for_its_letters() -> None:
 def test_counts_of_another_design_of_the_same_size_are_told_apart() -> None:
     coin = mm.Question("q", mechanism=mm.forced_response("1/2", 0))
     counts = mm.Question("q", mechanism=mm.Warner("3/4")).count_reported(["yes", "no"])
-    with pytest.raises(ValueError, match=r"which has Design.* with other probabilities or labels$"):
+    with pytest.raises(
+        ValueError, match=r"which has Design\(\[\['1', '1/2'\], \['0', '1/2'\]\]\)$"
+    ):
         coin.estimate(counts)
+
+
+def test_one_answer_is_spoken_of_in_the_singular() -> None:
+    with pytest.raises(ValueError, match=r"^1 of 600 answers is missing, first answer number 599"):
+        DRINK.encode_many(["tea"] * 599 + [None])
+    with pytest.raises(ValueError, match=r"^1 of 2 answers is not a label of question 'drink'"):
+        DRINK.encode_many(["tea", "mate"])
+    with pytest.raises(ValueError, match=r"^1 of 2 reported answers is missing"):
+        DRINK.count_reported(["tea", None])
+
+
+def test_an_open_question_is_simulated_from_a_labelled_series() -> None:
+    cats = mm.Question("cat", mechanism=mm.ORR(epsilon=2.0, width=8, cohorts=16))
+    people = {"Luna": 700, "Leo": 300}
+    wanted = cats.simulate(people, np.random.default_rng(1))
+    found = cats.simulate(pd.Series(people), np.random.default_rng(1))
+    assert found == wanted
+    names = pd.Series(["Luna"] * 700 + ["Leo"] * 300)
+    assert cats.simulate(names.value_counts(), np.random.default_rng(1)) == wanted
+    frame = pl.DataFrame({"cat": list(people), "count": list(people.values())})
+    assert cats.simulate(frame, np.random.default_rng(1)) == wanted
+    with pytest.raises(TypeError, match="is open: people is a mapping from string to number"):
+        cats.simulate([700, 300])

@@ -13,7 +13,7 @@ from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.numerics.arrays import Booleans, Integers
-from murmurs.question import Question
+from murmurs.question import OR_NAMED, Question
 from murmurs.randomness.bulk import Bulk, bulk
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -110,7 +110,10 @@ class Devices:
             ]
             found: Integers = np.array(known, np.int64)[column.codes]
         elif isinstance(self.question, Question):
-            found = self.question.numbers(_present(answers))
+            try:
+                found = self.question.numbers(_present(answers))
+            except ValueError as error:
+                raise ValueError(str(error).replace(OR_NAMED, "")) from None
         else:
             found = self._checked(integers(answers, "answers"), mechanism)
         if len(found) != count:

@@ -17,9 +17,10 @@ from murmurs.counts import Counts
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Fit, Target, fitted
-from murmurs.inference.intervals import Scale, limits
+from murmurs.inference.intervals import Scale, limits, score_limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
+from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
 from murmurs.present.plots import plot_shares
 from murmurs.present.text import Order, shares_html, shares_table
@@ -128,6 +129,10 @@ class Estimate:
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both
+
+    def score_interval(self, level: float, target: Target) -> Floats:
+        """Return limits of the unbiased shares that may lie below zero; differences use them."""
+        return score_limits(self.unbiased, self._scale(target), normal_quantile(0.5 + level / 2))
 
     def detected(self, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
         """Test for each answer whether anybody holds it; see `murmurs.inference.detection`."""

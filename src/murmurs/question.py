@@ -14,15 +14,13 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
 from murmurs.boundary.checks import shown, whole
-from murmurs.boundary.documents import reading_as
-from murmurs.boundary.labelled import in_order
+from murmurs.boundary.labelled import in_order, pairs_of
 from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
 from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
@@ -37,6 +35,9 @@ from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
+
+OR_NAMED = ", or name a label for them with unknown=..."
+"""The second way out for answers that are no labels; `Devices` has only the first."""
 
 _UNKNOWN = -2
 
@@ -381,9 +382,9 @@ class Question:
         bad = np.isin(codes, wrong)
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are not labels of {self._called} "
+                f"{_of(bad, 'answers', 'not labels')} of {self._called} "
                 f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
-                "correct them, or name a label for them with unknown=..."
+                f"correct them{OR_NAMED}"
             )
 
     def _refuse_missing(
@@ -394,7 +395,7 @@ class Question:
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
+                f"{_of(bad, 'answers', 'missing')}, first answer number "
                 f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
             )
 
@@ -503,7 +504,7 @@ class Question:
         gone = codes == MISSING
         if gone.any() and not drop_missing:
             raise ValueError(
-                f"{int(gone.sum())} of {len(codes)} reported answers are missing, first number "
+                f"{_of(gone, 'reported answers', 'missing')}, first number "
                 f"{int(gone.argmax())}: leave them out with drop_missing=True"
             )
         table = stand_in._table(values, None, unknown)
@@ -551,16 +552,18 @@ class Question:
         """Draw the counts of a whole population; the cost does not grow with it.
 
         ``people`` says how many hold each answer: a mapping from label to number, a labelled
-        Series, or a list in the order of the labels. For an open question it maps strings to
-        numbers.
+        Series, or a list in the order of the labels. For an open question it is a mapping or a
+        Series with the strings as labels.
         """
         if isinstance(self.mechanism, OpenMechanism):
-            if not isinstance(people, Mapping):
+            pairs = pairs_of(people, "people")
+            if pairs is None:
                 raise TypeError(
-                    f"{self._called} is open: people is a mapping from string to number of people"
+                    f"{self._called} is open: people is a mapping from string to number of people, "
+                    "or a labelled Series such as value_counts()"
                 )
-            over = self.mechanism.over(list(people), complete=True)
-            drawn = over.simulate(list(people.values()), random)
+            over = self.mechanism.over([text for text, _ in pairs], complete=True)
+            drawn = over.simulate([number for _, number in pairs], random)
             return Counts(self.mechanism, drawn.n, drawn.cells)
         k = self.mechanism.k
         given = in_order(people, k, self.labels, "people", self._called, self._find)
@@ -626,64 +629,12 @@ def _present(codes: Any) -> Any:
     return codes[~missing] if missing.any() else codes
 
 
-class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of a question in a survey file."""
+def _of(bad: Any, what: str, how: str) -> str:
+    """Return how many of them are so, as in "1 of 600 answers is missing".
 
-    name: str
-    mechanism: dict[str, Any] | None = None
-    labels: list[str] = []
-    text: str = ""
-    epsilon: float | None = None
-    people: int | None = None
-    open: bool | None = None
-    ordered: bool = False
-
-    def settled(self) -> Question:
-        """Return the question, with what the file leaves open filled in."""
-        rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
-        mechanism = None if self.mechanism is None else self._made(dict(self.mechanism))
-        return Question(
-            self.name,
-            tuple(self.labels),
-            cast(Any, mechanism),
-            self.text,
-            ordered=self.ordered,
-            **cast(Any, rest),
-        )
-
-    def _made(self, mechanism: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
-        name = shown(self.name)
-        over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
-        if over:
-            raise ValueError(
-                f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
-                "give them when estimating"
-            )
-        kind = str(mechanism.get("name"))
-        if kind in mechanisms.survey_designs.BY_NAME:
-            return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
-        if kind not in [*mechanisms.OPEN, "Design", "Dictionary", "Product"]:
-            if not self.labels:
-                raise ValueError(
-                    f"question {name} has no labels; only open mechanisms "
-                    f"({', '.join(mechanisms.OPEN)}) and designs do without"
-                )
-            mechanism = {"k": len(self.labels), **mechanism}
-        return self._single(mechanism)
-
-    def _single(self, document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
-        """Return the mechanism of one question; a product is that of several."""
-        made = mechanisms.from_document(document)
-        if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
-            raise ValueError(
-                f"question {shown(self.name)} has a Product for a mechanism, which is that of "
-                "several questions: list these one by one, and their names in a [[joint]]"
-            )
-        return made
-
-
-def question_from_document(document: Any) -> Question:
-    """Return the question that a JSON object describes; the inverse of ``to_document``."""
-    with reading_as("a question"):
-        file = msgspec.convert(document, QuestionFile)
-    return file.settled()
+    >>> _of(np.array([True, False]), "answers", "not labels")
+    '1 of 2 answers is not a label'
+    """
+    many = int(bad.sum())
+    told = f"are {how}" if many != 1 else f"is {how.replace('not labels', 'not a label')}"
+    return f"{many} of {len(bad):,} {what} {told}"

@@ -21,7 +21,8 @@ from murmurs.boundary.documents import canonical, document, reading_as
 from murmurs.boundary.texts import as_tuple, check_name, listed
 from murmurs.joint import Asked, Joint
 from murmurs.joint.entry import JointFile
-from murmurs.question import Question, QuestionFile
+from murmurs.question import Question
+from murmurs.question_file import QuestionFile
 
 FORMAT = 1
 """The document version that this release writes; it reads all versions up to this one."""

@@ -23,7 +23,7 @@ from murmurs.mechanisms import (
 )
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.question import question_from_document
+from murmurs.question_file import question_from_document
 from tests import laws
 
 GOOGLE = Rappor(width=8, hashes=3, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")

@@ -430,13 +430,14 @@ def test_rare_answers_of_small_groups_seldom_seem_to_differ() -> None:
     assert rejected.max() <= 24
 
 
-def test_the_interval_of_a_difference_is_that_of_the_normal_law() -> None:
+def test_the_interval_of_a_difference_is_nearly_that_of_the_normal_law() -> None:
+    """Privacy noise prevails, so that the limits of each side are nearly symmetric."""
     found = one_pair(mm.OUE(k=5, epsilon=1.0))
     for level, together, tail in ((0.9, False, 0.05), (0.9, True, 0.01)):
         reach = scipy.stats.norm.isf(tail) * found.standard_errors
         wanted = np.stack([found.shares - reach, found.shares + reach], axis=1)
         both = found.interval(level, simultaneous=together)
-        np.testing.assert_allclose(both, wanted, rtol=1e-9)
+        assert (np.abs(both - wanted) < 0.01 * reach[:, None]).all()
     with pytest.raises(ValueError, match="level must be from"):
         found.interval(1.0)
 

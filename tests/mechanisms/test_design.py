@@ -48,17 +48,6 @@ def test_estimates_and_standard_errors_are_those_of_the_textbook(
     assert likely.shares == pytest.approx([share, 1 - share], abs=0.02)
 
 
-def test_warner_gives_the_numbers_in_the_manual_of_rrreg() -> None:
-    """RRreg manual (Heck, 2018): p = 0.2, 1000 people, pi 0.266667 with standard error 0.025311.
-
-    The estimate means 640 times yes. RRreg divides the variance by n - 1 instead of n.
-    """
-    est = mm.estimate(mm.Counts(mm.Warner(0.2), 1000, np.array([640, 360])), "unbiased")
-    assert est.shares[0] == pytest.approx(0.266667, abs=5e-7)
-    error = est.standard_errors("population")[0] * math.sqrt(1000 / 999)
-    assert error == pytest.approx(0.025311, abs=5e-7)
-
-
 @pytest.mark.parametrize(
     ("design", "ratio"),
     [
@@ -166,6 +155,8 @@ def test_floats_stand_for_the_decimals_they_print_as() -> None:
         (lambda: mm.dice(0.5, ["a"]), "a scale has at least two answers, not 1"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a"]), "1 labels do not fit"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a", "a"]), "must differ"),
+        (lambda: mm.Warner(0.7, ["\u00e9", "e\u0301"]), "labels of a design must differ"),
+        (lambda: mm.Warner(0.7, ["yes", " "]), "label 1 of a design is empty"),
     ],
 )
 def test_impossible_designs_are_refused(make: Any, message: str) -> None:
@@ -307,3 +298,14 @@ def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
     assert mm.Design(frame(columns)) == mm.Design(turning)
     texts = {name: [str(x) for x in column] for name, column in columns.items()}
     assert mm.Design(frame(texts)) == mm.Design(turning)
+
+
+def test_a_small_matrix_is_shown_and_a_large_one_described() -> None:
+    assert repr(mm.Warner(0.75)) == "Design([['3/4', '1/4'], ['1/4', '3/4']])"
+    assert mm.Design([["3/4", "1/4"], ["1/4", "3/4"]], ("yes", "no"), ("yes", "no")) == mm.Warner(
+        0.75
+    )
+    assert repr(mm.dice("1/2", list("abcd"))) == "Design(4 reports of 4 answers)"
+    p = Fraction(10**17 // 3, 10**17)
+    long = mm.Design([[p, 1 - p], [1 - p, p]])
+    assert repr(long) == "Design(2 reports of 2 answers)"

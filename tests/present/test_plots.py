@@ -10,9 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import murmurs as mm
-from murmurs.present.lines import spread
+from murmurs.present.axes import wrapped
 from murmurs.present.palette import SERIES
-from murmurs.present.plots import wrapped
+from murmurs.present.periods import spread
 
 LABELS = ("never", "sometimes", "often", "always")
 SCALE = mm.Question("how often", LABELS, epsilon=1.0, ordered=True, text="How often?")

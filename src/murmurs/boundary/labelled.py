@@ -35,7 +35,7 @@ def in_order(
     >>> in_order({2: 50, 1: 7}, 3, ("1", "2", "3"), "histogram", "ORR")
     [7, 50, 0]
     """
-    pairs = _pairs(values, name)
+    pairs = pairs_of(values, name)
     if pairs is None:
         return values
     numbers = {label: number for number, label in enumerate(labels)}
@@ -68,7 +68,7 @@ def in_table(values: Any, name: str, owner: object) -> Any:
     )
 
 
-def _pairs(values: Any, name: str) -> list[tuple[Any, Any]] | None:
+def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]] | None:
     """Return labels with their values, or None if there are no labels."""
     if isinstance(values, Mapping):
         return list(values.items())

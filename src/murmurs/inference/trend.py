@@ -20,6 +20,7 @@ from murmurs.boundary.texts import as_tuple
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
+    few_changed,
     few_people,
     has_covariance,
     squared_distance,
@@ -28,8 +29,8 @@ from murmurs.inference.fit import Target
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
-from murmurs.present.lines import plot_periods
 from murmurs.present.palette import SERIES
+from murmurs.present.periods import plot_periods
 from murmurs.present.text import p_text, periods_table
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Trend:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
-        said = [*few_people(self.estimates)]
+        said = [*few_people(self.estimates), *few_changed(self.estimates, self.target)]
         if self.people == "different":
             return tuple(said)
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):

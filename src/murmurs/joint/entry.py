@@ -13,7 +13,8 @@ from murmurs.boundary.documents import reading_as
 from murmurs.boundary.texts import listed
 from murmurs.joint.questions import Joint
 from murmurs.mechanism import Mechanism
-from murmurs.question import Question, question_from_document
+from murmurs.question import Question
+from murmurs.question_file import question_from_document
 
 
 class JointFile(msgspec.Struct, forbid_unknown_fields=True):

@@ -24,7 +24,7 @@ from murmurs.mechanisms import BY_NAME
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.planning.laws import people_of, shares_of
 from murmurs.present import frames
-from murmurs.present.lines import plot_errors
+from murmurs.present.errors import plot_errors
 from murmurs.present.text import table
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from murmurs.present.axes import entitle, new_axes, wrapped
 from murmurs.present.crosstabs import MARKS, Crosstab, colour_of
 from murmurs.present.palette import INK
-from murmurs.present.plots import entitle, new_axes, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

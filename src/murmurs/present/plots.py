@@ -1,61 +1,22 @@
-"""Plots of shares and of changes with their intervals; matplotlib is loaded when it is used."""
+"""Plots of shares and of changes with their intervals, one row for each answer."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from murmurs.boundary.checks import shown as quoted
 from murmurs.numerics.arrays import Floats
+from murmurs.present.axes import axes_for, entitle, room, wrapped
 from murmurs.present.palette import BAR, CALM, INK, MARK
-from murmurs.present.text import Order, in_order, percent, points, printable, shown_digits
+from murmurs.present.text import Order, in_order, percent, points, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDTH, _LABEL, _TITLE = 7.0, 34, 86
-"""The width of a plot in inches; characters on a line of a label, and of a label and the title."""
-
-
-def new_axes(width: float, height: float) -> Axes:
-    """Return axes of a new figure of this size, in inches."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib: install it with pip install 'murmurs[plot]'"
-        ) from None
-    _, axes = plt.subplots(figsize=(width, height), layout="constrained")
-    return axes
-
-
-def axes_for(given: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure of this size."""
-    if given is None:
-        return new_axes(width, height)
-    if not hasattr(given, "annotate"):
-        raise TypeError(
-            f"plot draws into axes of matplotlib, not into {quoted(given)}: to save the picture, "
-            "use plot().figure.savefig('shares.png')"
-        )
-    return given
-
-
-def wrapped(text: str, width: int, most: int = 3) -> str:
-    r"""Return a text on at most so many lines of this width; control characters are written out.
-
-    >>> wrapped("I would rather come by car", 14)
-    'I would rather\ncome by car'
-    >>> wrapped("one two three four", 5, most=2)
-    'one\ntwo…'
-    """
-    lines: list[str] = []
-    for line in printable(text, keep="\n").split("\n"):
-        lines += textwrap.wrap(line, width) or [""]
-    return "\n".join([*lines[: most - 1], lines[most - 1] + "…"] if len(lines) > most else lines)
+_WIDTH, _LABEL = 7.0, 34
+"""The width of a plot in inches, and characters on a line of a label."""
 
 
 def plot_shares(
@@ -147,7 +108,7 @@ def plot_changes(
     axes.margins(x=0.14)
     filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
-    axes.set_xlabel(wrapped(name, _room(axes)), parse_math=False)
+    axes.set_xlabel(wrapped(name, room(axes)), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
     return axes
@@ -175,18 +136,3 @@ def fit_height(axes: Axes) -> None:
     """Give the figure of a plot with one row for each answer the height that its labels need."""
     height = _height(tick.get_text() for tick in axes.get_yticklabels())
     axes.figure.set_size_inches(_WIDTH, height)  # type: ignore[union-attr]
-
-
-def _room(axes: Axes) -> int:
-    """Return how many characters fit above or below the axes, to the right of their labels."""
-    labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
-    return _TITLE - max(map(len, labels.split("\n")))
-
-
-def entitle(axes: Axes, title: str, width: int | None = None) -> None:
-    """Set the title above the left edge; long labels to the left leave less room for it.
-
-    ``width`` is that room in characters, where the labels are numbers.
-    """
-    text = wrapped(title, _room(axes) if width is None else width, most=4)
-    axes.set_title(text, loc="left", parse_math=False, fontsize="medium")
