@@ -67,7 +67,7 @@ def calibrated() -> NDArray[np.float64]:
     """Return shares under which RAPPOR with a known list finds as many strings as in the paper."""
     rank = np.arange(1, len(HOSTS) + 1.0)
     weights = rank**-0.3 * 0.97**rank
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 SETTINGS: dict[str, tuple[NGrams, bool]] = {
@@ -208,8 +208,9 @@ def page(result: dict[str, Any]) -> str:
         "## 10 random strings of 6 letters",
         "",
         "The fraction of the strings that is found, with O-RR underneath, for 10^4 / 10^5 / 10^6 "
-        "people, and in brackets with RAPPOR of 128 bits (p = 0.25, the right q) for 10^5. The "
-        "threshold is the corrected one.",
+        "people, and in brackets with RAPPOR of 128 bits (p = 0.25, the right q) for 10^5. Edges "
+        "are the corrected ones. String r of 10 has a share proportional to r^−5 (power law), to "
+        "0.7^r (geometric) or to 1 (uniform). The paper has no numbers for its figures.",
         "",
         "| ε of all reports | " + " | ".join(LAWS) + " |",
         "|---:|" + "---|" * len(LAWS),

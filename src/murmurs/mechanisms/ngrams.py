@@ -49,6 +49,9 @@ MOST_CELLS = 2**25
 MOST_CHOICES = 2**16
 """The most choices of positions."""
 
+MOST_ROUNDED = 16
+"""The most steps by which epsilons are rounded down until their sum is not exceeded."""
+
 COUNTED_AT_ONCE = 2**18
 
 Make = Callable[[float], Cohorts[Any]]
@@ -192,9 +195,15 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
         part = real(part, "whole_part", 0.001, 0.999)
         own = epsilon * part
         each = (epsilon - own) / together
-        while math.fsum([own, *[each] * together]) > epsilon:
-            each = math.nextafter(each, 0.0)
-        return cls(longest, size, make(own), make(each), together)
+        for _ in range(MOST_ROUNDED):
+            made = cls(longest, size, make(own), make(each), together)
+            if made.epsilon <= epsilon:
+                return made
+            each = math.nextafter(each, 0.0)  # the sum was rounded up
+        raise ValueError(
+            f"make gives mechanisms with epsilon {made.epsilon:g} in all, more than {epsilon:g}: "
+            "it must keep the epsilon that it is called with"
+        )
 
     @property
     def positions(self) -> int:
