@@ -226,9 +226,21 @@ def page(result: dict[str, Any]) -> str:
             other = next(r["fraction"] for r in here if r["mechanism"] == "RAPPOR")
             line.append(f"{own} ({other:.2f})")
         lines.append("| " + " | ".join(line) + " |")
-    false = sum(row["false"] for row in result["strings"]) * result["repetitions"]
-    runs = len(result["strings"]) * result["repetitions"]
-    lines += ["", f"False strings in all {runs} runs of this table: {false:.0f}.", ""]
+    repetitions = result["repetitions"]
+    wrong = [row for row in result["strings"] if row["false"]]
+    where = "; ".join(
+        f"{row['false'] * repetitions:.0f} with {row['mechanism']}, {row['law']}, "
+        f"ε = {row['epsilon']:g}"
+        for row in wrong
+    )
+    total = sum(row["false"] for row in wrong) * repetitions
+    runs = len(result["strings"]) * repetitions
+    lines += [
+        "",
+        f"False strings in all {runs} runs of this table, of which 5 % may have one: {total:.0f}"
+        + (f" ({where})." if where else "."),
+        "",
+    ]
     return "\n".join(lines)
 
 
