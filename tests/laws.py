@@ -38,7 +38,7 @@ from murmurs import (
     Subset,
 )
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import Over, Prefixes, Product
+from murmurs.mechanisms import NGrams, Over, OverNGrams, Prefixes, Product
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]
@@ -274,6 +274,37 @@ def product(m: Product, x: int) -> Law:
     return law
 
 
+def over_ngrams(m: OverNGrams, x: int) -> Law:
+    """Independent reports of the string and of n-grams, given the cohort and the positions."""
+    own = m.mechanism
+    count = -(-own.longest // own.size)
+    choices = list(itertools.combinations(range(count), own.together))
+    listed = x < len(m.candidates)
+    text = unicodedata.normalize("NFC", m.candidates[x])[: own.longest] if listed else ""
+    padded = text.rstrip(" ").ljust(count * own.size)
+
+    def single(table: Any, part: str) -> dict[int, Law]:
+        """The reports of one part by cohort, given the cohort."""
+        given = over(table.over([part if listed else "never"]), 0 if listed else 1)
+        by_cohort: dict[int, Law] = {}
+        for report, weight in given.items():
+            cohort = int(report // table.width) if isinstance(table, ORR) else int(report[0])
+            by_cohort.setdefault(cohort, {})[report] = weight * table.cohorts
+        return by_cohort
+
+    whole = single(own.whole, text.rstrip(" "))
+    grams = [single(own.gram, padded[i * own.size : (i + 1) * own.size]) for i in range(count)]
+    law: Law = {}
+    for (number, choice), cohort in itertools.product(enumerate(choices), range(own.whole.cohorts)):
+        parts = [whole[cohort], *(grams[i][cohort] for i in choice)]
+        for reports in itertools.product(*parts):
+            weight = Fraction(1, len(choices) * own.whole.cohorts)
+            for part, report in zip(parts, reports, strict=True):
+                weight *= part[report]
+            law[(number, *reports)] = weight
+    return law
+
+
 BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     KRR: krr,
     SUE: sue,
@@ -292,6 +323,7 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     Over: over,
     Design: design,
     Product: product,
+    OverNGrams: over_ngrams,
 }
 
 FEW = ("tea", "Z\u00fcrich")
@@ -344,5 +376,18 @@ SMALL: list[Mechanism[Any]] = [
             ORR(epsilon=1.0, width=2, cohorts=2, salt=1).over(FEW, complete=True),
         )
     ),
+    NGrams(
+        longest=5,
+        size=2,
+        whole=ORR(epsilon=1.0, width=3, cohorts=2, salt=1),
+        gram=ORR(epsilon=1.5, width=2, cohorts=2, salt=4),
+    ).over(["tea", "Z\u00fcrich", "m"]),
+    NGrams(
+        longest=3,
+        size=1,
+        whole=ORappor(epsilon=2.0, width=2, cohorts=2, salt=1),
+        gram=ORappor(epsilon=1.0, width=2, cohorts=2, salt=2),
+        together=3,
+    ).over(["teapot", "abc"], complete=True),
 ]
 """Small enough to walk every branch; at least one of each kind."""

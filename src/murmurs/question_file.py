@@ -49,7 +49,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
         kind = str(mechanism.get("name"))
         if kind in mechanisms.survey_designs.BY_NAME:
             return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
-        if kind not in [*mechanisms.OPEN, "Design", "Dictionary", "Product"]:
+        if kind not in [*mechanisms.OPEN, "Design", "Dictionary", "NGrams", "Product"]:
             if not self.labels:
                 raise ValueError(
                     f"question {name} has no labels; only open mechanisms "

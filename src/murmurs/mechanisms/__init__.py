@@ -20,6 +20,7 @@ from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
+from murmurs.mechanisms.ngrams import NGrams, OverNGrams
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
 from murmurs.mechanisms.prefix_levels import planned
@@ -46,9 +47,11 @@ __all__ = [
     "HadamardSketch",
     "LocalHashing",
     "Mapped",
+    "NGrams",
     "ORappor",
     "OpenProduct",
     "Over",
+    "OverNGrams",
     "PermutedRR",
     "PermutedRappor",
     "Prefixes",
@@ -106,13 +109,15 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         return product_of(_parts(parameters))
     if name == "Dictionary":
         return _from_constructor(name, planned, parameters)
+    if name == "NGrams":
+        return _ngrams(parameters)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
         **BY_NAME,
         **OPEN,
         "Design": Design,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = [*kinds, "Product", "Dictionary", *survey_designs.BY_NAME]
+        known = [*kinds, "NGrams", "Product", "Dictionary", *survey_designs.BY_NAME]
         plain = str(name).replace("_", "").casefold()  # as forced_response and krr
         meant = [f"write {other!r}" for other in known if other.casefold() == plain]
         way = meant[0] if meant else f"there are {', '.join(known)}"
@@ -137,6 +142,18 @@ def _parts(parameters: dict[str, Any]) -> list[Mechanism[Any] | OpenMechanism[An
     if any(isinstance(part, Combined) for part in parts):
         raise ValueError("a part of a Product is itself a Product: list all mechanisms in one")
     return parts  # type: ignore[return-value]
+
+
+def _ngrams(parameters: dict[str, Any]) -> NGrams | OverNGrams:
+    """Return the mechanism of strings and n-grams, which is made of two others."""
+    seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
+    for key in {"whole", "gram"} & set(parameters):
+        parameters[key] = from_document(parameters[key])
+    try:
+        made: Any = _made("NGrams", NGrams, parameters)
+        return _seen_over(made, seen_over) if seen_over else made  # type: ignore[return-value]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 Made = TypeVar("Made")
