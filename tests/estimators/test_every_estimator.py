@@ -33,6 +33,7 @@ from murmurs.estimators.report_likelihood import Supporting
 from murmurs.inference.fit import Target, fitted
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import Over, Product
+from murmurs.mechanisms.ngrams import OverNGrams
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.tables import margin as sums_of
 from murmurs.numerics.tables import outer
@@ -61,7 +62,10 @@ HOPELESS: list[AnyMechanism] = [
 ]
 """With a thousand people nothing can be seen through these."""
 
-ALL = laws.SMALL + MEDIUM + HOPELESS
+SMALL = [m for m in laws.SMALL if not isinstance(m, OverNGrams)]
+"""All but n-grams, whose tables must agree with each other, which made-up counts here do not."""
+
+ALL = SMALL + MEDIUM + HOPELESS
 SKETCHES = (mm.CountMeanSketch, mm.HadamardSketch)
 TARGETS: tuple[Target, Target] = ("respondents", "population")
 
@@ -119,7 +123,7 @@ def estimates(name: str) -> tuple[Estimate, ...]:
 
 def informed(name: str) -> list[Estimate]:
     """Those from a thousand people and a small mechanism."""
-    small = set(laws.SMALL)
+    small = set(SMALL)
     return [e for e in estimates(name) if e.n == 1000 and e.counts.mechanism in small]
 
 
@@ -170,12 +174,12 @@ def accepted(name: str, mechanism: AnyMechanism) -> bool:
     return True
 
 
-@over(pairs(laws.SMALL))
+@over(pairs(SMALL))
 def test_an_estimator_takes_the_counts_it_can_use(name: str, mechanism: AnyMechanism) -> None:
     assert accepted(name, mechanism)
 
 
-@over(pairs(laws.SMALL, refused=True))
+@over(pairs(SMALL, refused=True))
 def test_counts_that_cannot_be_used_are_refused_with_a_way_out(
     name: str, mechanism: AnyMechanism
 ) -> None:
@@ -279,7 +283,7 @@ people a standard error is some 1e-5."""
 
 RECOVERABLE = [
     (name, mechanism)
-    for name, mechanism in pairs(laws.SMALL + MEDIUM)
+    for name, mechanism in pairs(SMALL + MEDIUM)
     if identifiable(mechanism) and (name in SOLVE_COLLISIONS or not isinstance(mechanism, SKETCHES))
 ]
 
@@ -347,7 +351,7 @@ def test_the_unbiased_shares_are_not_mended() -> None:
 
 @every
 def test_answers_that_are_counted_alike_get_the_same_share(name: str) -> None:
-    for mechanism in laws.SMALL:
+    for mechanism in SMALL:
         channels = mechanism.channel.factors or (mechanism.channel,)
         alike = all(isinstance(channel, Symmetric) for channel in channels)
         if alike and not refuses(name, mechanism):
@@ -462,7 +466,7 @@ def test_the_highest_level_is_high_enough_for_many_answers_together() -> None:
 
 @every
 def test_without_reports_there_is_nothing_to_estimate(name: str) -> None:
-    for mechanism in laws.SMALL:
+    for mechanism in SMALL:
         if not refuses(name, mechanism):
             with pytest.raises(ValueError, match=r"^there are no reports to estimate from$"):
                 run(name, mechanism.count([]))
@@ -576,7 +580,7 @@ def test_labels_must_be_as_many_as_answers(name: str) -> None:
             estimate.with_labels(wrong)
 
 
-@pytest.mark.parametrize("mechanism", laws.SMALL, ids=repr)
+@pytest.mark.parametrize("mechanism", SMALL, ids=repr)
 def test_the_default_estimator_is_listed_and_says_why(mechanism: AnyMechanism) -> None:
     counts = noisy(mechanism)[2]
     estimate = mm.estimate(counts)

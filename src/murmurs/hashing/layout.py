@@ -293,8 +293,8 @@ class Stacked(Layout):
 
     def blocks(self) -> Iterator[tuple[slice, Places]]:
         """Return the buckets of as many answers at once as can be kept."""
-        size = self.k if self.k * self.rows <= MOST_KEPT else max(1, _BLOCK // self.rows)
-        for start in range(0, self.k, size):
+        size = self.k if self.k * self.rows <= MOST_KEPT else _BLOCK // self.rows
+        for start in range(0, max(self.k, 1), max(size, 1)):
             block = slice(start, min(start + size, self.k))
             chosen = np.arange(block.start, block.stop)
             stacked = [
