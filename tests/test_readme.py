@@ -18,6 +18,7 @@ from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
+from murmurs.mechanisms.prefix_levels import planned
 from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
 from tests.printed import same
 
@@ -37,6 +38,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
@@ -119,6 +121,7 @@ def test_the_table_of_mechanisms_for_strings_is_that_of_today() -> None:
         ORR(epsilon=1.0, width=8, cohorts=256),
         ORappor(epsilon=1.0, width=128, cohorts=256),
         Rappor(width=128, hashes=2, cohorts=256, f=0.5, p=0.5, q=0.75),
+        planned(epsilon=2.0),  # with 8 buckets
     )
     assert {type(mechanism).__name__ for mechanism in made} == set(OPEN)
     assert rows == [(type(m).__name__, str(m.shape.size)) for m in made]
@@ -192,9 +195,9 @@ def test_what_an_estimate_holds_is_there() -> None:
 
 
 def test_the_numbers_of_mechanisms_and_estimators_are_right() -> None:
-    assert len(BY_NAME) + len(OPEN) == 17
+    assert len(BY_NAME) + len(OPEN) == 18
     assert len(ESTIMATORS) == 15
-    assert "seventeen mechanisms and fifteen estimators" in README.read_text(encoding="utf-8")
+    assert "eighteen mechanisms and fifteen estimators" in README.read_text(encoding="utf-8")
 
 
 def test_the_cli_page_lists_the_options_of_estimate() -> None:

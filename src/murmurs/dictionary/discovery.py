@@ -125,7 +125,7 @@ def people_needed(mechanism: Prefixes, share: float) -> int:
     """Return how many people must answer for a string of this share to be found nearly always.
 
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    120000
+    
     """
     share = real(share, "share", 1e-9, 1.0)
     return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)

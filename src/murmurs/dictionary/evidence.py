@@ -51,7 +51,7 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     """
     chance = 1 / mechanism.width
     gain = float(mechanism.truth_probability)
-    return math.sqrt(chance * (1 - chance) / max(n, 1.0)) / gain
+    return math.sqrt(chance * (1 - chance) / max(n, 1e-9)) / gain
 
 
 @dataclass(frozen=True, eq=False)
