@@ -124,8 +124,9 @@ def floor_of(mechanism: Prefixes, people: float) -> float:
 def people_needed(mechanism: Prefixes, share: float) -> int:
     """Return how many people must answer for a string of this share to be found nearly always.
 
+    >>> from murmurs.mechanisms.prefix_levels import planned
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    
+    161698
     """
     share = real(share, "share", 1e-9, 1.0)
     return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)
