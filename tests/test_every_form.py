@@ -70,7 +70,7 @@ def test_a_report_goes_through_json_and_back(mechanism: AnyMechanism[Any]) -> No
     [
         *(None, True, 1.0, -1, 2**70, "", "t", "AA", "tea", {}, b"\0", (0, 1), [], [0]),
         *(
-            [0, 0, 0, 0],
+            [0, 0, 0, 0, 0],
             [True, 1],
             [0, "tea"],
             [2**40, 0],

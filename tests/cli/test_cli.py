@@ -35,6 +35,12 @@ mechanism = {name = "OUE", epsilon = 1.0}
 """
 SURVEY = Survey.from_toml(TOML)
 BOTH = Survey.from_toml(TOML + SECOND)
+PETS = Survey.from_toml("""
+name = "pets"
+[[questions]]
+name = "pet"
+mechanism = {name = "Dictionary", epsilon = 8.0, longest = 6}
+""")
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter"] * 40
 PEOPLE = "espresso,1000\nfilter,500\ntea,2500\nnothing,7\n"
 every = pytest.mark.parametrize("name", Commands.NAMES)
@@ -61,6 +67,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("counts.json", "monday.json", "tuesday.json"):
         counts = question.closed.simulate([10, 20, 30, 40], rng)
         write_counts(tmp_path / name, SURVEY, question, counts)
+    pet = PETS.questions[0]
+    write_counts(tmp_path / "pets.json", PETS, pet, pet.simulate({"leo": 3000, "luna": 2000}, rng))
     joint = BOTH.joint("drink", "sugar")
     counts = joint.simulate([[10, 20], [30, 40], [50, 60], [70, 80]], rng)
     write_counts(tmp_path / "drink-sugar.json", BOTH, joint, counts)

@@ -38,6 +38,12 @@ name = "pages"
 name = "home"
 mechanism = {name = "ORR", epsilon = 4.0, width = 32, cohorts = 16}
 """
+PETS = """
+name = "pets"
+[[questions]]
+name = "pet"
+mechanism = {name = "Dictionary", epsilon = 8.0, longest = 6}
+"""
 WRITERS = {
     "publish": "publish coffee.toml -o OUT",
     "encode": "encode coffee.json answers.txt -o OUT --seed 1",
@@ -45,6 +51,7 @@ WRITERS = {
     "add": "add monday.json tuesday.json -o OUT",
     "simulate": "simulate coffee.json people.csv -o OUT --seed 1",
     "estimate": "estimate home.json --survey pages.toml --candidates strings.txt --plot OUT",
+    "discover": "discover pet.json --survey pets.toml --corpus strings.txt --plot OUT",
     "joint": "joint two.toml first.bin second.bin --candidates home=strings.txt -o OUT",
     "compare": "compare monday.json tuesday.json --plot OUT",
     "trend": "trend monday.json tuesday.json --plot OUT",
@@ -53,7 +60,7 @@ WRITERS = {
     "rappor decode": ("rappor decode --params params.csv --counts counts.csv --map map.csv -o OUT"),
 }
 """Every command that writes a file, with one file of every kind that it reads."""
-PICTURED = ("estimate", "compare", "trend")
+PICTURED = ("estimate", "discover", "compare", "trend")
 """Those whose output is a picture."""
 every_writer = pytest.mark.parametrize("name", WRITERS)
 
@@ -91,6 +98,8 @@ def write_files(tmp_path: Path) -> Path:
             tmp_path / name, SURVEY, question, question.closed.simulate([10, 20, 30, 40], rng)
         )
     good("simulate pages.toml - --seed 1 -o home.json", "apple,3000\nbanana,500\n")
+    (tmp_path / "pets.toml").write_text(PETS)
+    good("simulate pets.toml - --seed 1 -o pet.json", "apple,30000\nbanana,20000\n")
     (tmp_path / "two.toml").write_text(OPEN + SECOND)
     (tmp_path / "two.csv").write_text("home,sugar\n" + "apple,yes\nbanana,no\n" * 500)
     for name, column in (("first", "home"), ("second", "sugar")):

@@ -109,8 +109,8 @@ def test_one_label_may_stand_for_missing_answers_to_all_questions() -> None:
 BAD_DATA: list[tuple[Any, dict[str, Any], str]] = [
     ({"drink": ["tea", "tea"], "sugar": ["no"]}, {}, "2 answers to 'drink' and 1 to 'sugar': one"),
     ({"drink": ["tea"]}, {}, "no column called 'sugar'; it has 'drink'"),
-    ({"drink": ["tea"], "sugar": [None]}, {}, "question 'sugar': 1 of 1 answers are missing"),
-    ({"drink": ["tea", "chai"], "sugar": ["no", "no"]}, {}, "1 of 2 answers are not labels of"),
+    ({"drink": ["tea"], "sugar": [None]}, {}, "question 'sugar': 1 of 1 answers is missing"),
+    ({"drink": ["tea", "chai"], "sugar": ["no", "no"]}, {}, "1 of 2 answers is not a label of"),
     ([["tea"]], {}, "answers to 2 questions are as many columns, not 1"),
     ([("tea", "no"), ("tea", "no")], {}, "may be rows: give rows as dict"),
     ("tea", {}, "not str"),
@@ -236,7 +236,7 @@ def test_answers_randomised_on_paper_are_counted_together() -> None:
     data = {"cheated": ["same", "different", None, "same"], "sugar": ["yes", "no", "no", "odd"]}
     counts = joint.count_reported(data, drop_missing=True, unknown={"sugar": "no"})
     assert counts.cells.tolist() == [[1, 1], [0, 1]]
-    with pytest.raises(ValueError, match="question 'cheated': 1 of 4 reported answers are missing"):
+    with pytest.raises(ValueError, match="question 'cheated': 1 of 4 reported answers is missing"):
         joint.count_reported(data)
     with pytest.raises(ValueError, match="answers that were randomised already cannot be counted"):
         ONCE.count_reported(data)

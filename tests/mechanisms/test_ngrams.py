@@ -47,7 +47,7 @@ def test_the_counts_of_parts_are_those_of_their_reports(gram: Any, together: int
         assert pair.margin(0) == gram.count(columns[0].astype(gram.shape.dtype))
         assert pair.margin(1) == gram.count(columns[1].astype(gram.shape.dtype))
         mechanism: Any = pair.mechanism
-        joined = mechanism._joined([c.astype(gram.shape.dtype) for c in columns])
+        joined = mechanism.joined([c.astype(gram.shape.dtype) for c in columns])
         assert pair == mechanism.count(joined)
 
 

@@ -92,7 +92,7 @@ def command(
 
     \b
     Example:
-      murmurs discover counts.json
+      murmurs discover pets.json
     """
     one_form(as_csv, as_json)
     if plot is not None:

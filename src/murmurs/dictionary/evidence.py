@@ -21,14 +21,17 @@ from murmurs.numerics.arrays import Floats
 STRONG, MOST_STRONG = 6.0, 300
 """Standard errors above which a piece is solved for, and the most that are."""
 
+OUTLYING = 6.0
+"""Standard errors above its expectation from which a bucket is left out."""
+
 SETTLED = 2
 """How often the strong pieces are chosen again, given what the others leave."""
 
 AT_ONCE = 2**22
 """Buckets that are hashed at a time."""
 
-ENOUGH_FOR_SPREAD = 1000
-"""Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
+ENOUGH_FOR_SPREAD = 100
+"""Pieces from which the spread of the scores is estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,8 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     """Weigh each piece beside the strong ones, which are solved for together.
 
     Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
-    its noise and by how many people of the cohort hold it.
+    its noise and by how many people of the cohort hold it. A bucket that is far too full for the
+    strong pieces holds a common string that is not among the pieces, and does not count.
     """
     mechanism = cast(ORR, counts.mechanism)
     pieces_in = Unkept(strings.keys(pieces), mechanism)
@@ -87,11 +91,15 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     solved: dict[int, float] = {}
     for last in (*[False] * SETTLED, True):
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
-        weights = channel.row_parts * gain**2 / law
-        shares, information = _added(pieces_in, weights, masses - expected)
+        weights, left = channel.row_parts * gain**2 / law, masses - expected
+        if solved:
+            weights = np.where(left * np.sqrt(counts.n * weights) > OUTLYING, 0.0, weights)
+        shares, information = _added(pieces_in, weights, left)
         for number, share in solved.items():
             shares[number] += share
-        errors = 1 / np.sqrt(max(counts.n, 1) * information)
+        scores = _scores(shares, counts.n, gain**2 / information, gain)
+        spread = _spread(scores)
+        errors = spread / np.sqrt(max(counts.n, 1) * information)
         strong = np.flatnonzero(shares > STRONG * errors)
         strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
         if last or not len(strong):
@@ -100,11 +108,18 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         found = fitted(few).unbiased
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
-    scores = _scores(shares, counts.n, gain**2 / information, gain)
-    spread = 1.0
-    if len(scores) > ENOUGH_FOR_SPREAD:
-        spread = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
-    return Evidence(shares, scores / spread, errors * spread)
+    return Evidence(shares, scores / spread, errors)
+
+
+def _spread(scores: Floats) -> float:
+    """Return by how much scores vary more than those of absent pieces should, at least one.
+
+    Nearly all pieces are absent. If a common string is not among them, those that share buckets
+    with it by chance seem to be there, and the scores of all vary more.
+    """
+    if len(scores) < ENOUGH_FOR_SPREAD:
+        return 1.0
+    return max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
 
 
 def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
@@ -116,6 +131,7 @@ def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Float
     weighted = weights * left
     own, on = pieces.totals(weighted, weights)
     information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
+    information = np.maximum(information, 1e-12)
     return (own - filled * float(weighted.sum())) / information, information
 
 

@@ -163,7 +163,7 @@ def _log_p_values(kept: Beam, people: Floats, known: Sequence[int]) -> Floats:
     """Return log p-values of the strings, adjusted for everything that was searched."""
     levels = len(people)
     weighted = kept.scores * np.sqrt(people)
-    later = _from_the_end(weighted) / np.sqrt(np.cumsum(people[::-1])[::-1])
+    later = _from_the_end(weighted) / np.sqrt(np.maximum(np.cumsum(people[::-1])[::-1], 1.0))
     adjusted = log_normal_tail(later) - _from_the_end(kept.prices)
     adjusted += np.log(np.array(known[:levels], np.float64)) + math.log(levels)
     adjusted[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
