@@ -53,6 +53,9 @@ def test_every_kind_is_there() -> None:
         Over,
         Mapped,
         mm.Design,
+        mm.BooleanRappor,
+        mm.Among,
+        mm.Product,
     }
 
 

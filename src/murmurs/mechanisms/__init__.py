@@ -10,7 +10,9 @@ from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms import survey_designs
+from murmurs.mechanisms.among import Among
 from murmurs.mechanisms.basic_rappor import BasicRappor
+from murmurs.mechanisms.boolean_rappor import BooleanRappor
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.hadamard import Hadamard
@@ -36,7 +38,9 @@ __all__ = [
     "ORR",
     "OUE",
     "SUE",
+    "Among",
     "BasicRappor",
+    "BooleanRappor",
     "CountMeanSketch",
     "Design",
     "Hadamard",
@@ -98,13 +102,16 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         return _design(name, parameters)
     if name == "Product":
         return product_of(_parts(parameters))
+    if name == "Among":
+        return _among(parameters)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
         **BY_NAME,
         **OPEN,
         "Design": Design,
+        "BooleanRappor": BooleanRappor,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = ", ".join([*kinds, "Product", *survey_designs.BY_NAME])
+        known = ", ".join([*kinds, "Among", "Product", *survey_designs.BY_NAME])
         raise ValueError(f"there is no mechanism {shown(name)}; there are {known}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
@@ -126,6 +133,17 @@ def _parts(parameters: dict[str, Any]) -> list[Mechanism[Any] | OpenMechanism[An
     if any(isinstance(part, Combined) for part in parts):
         raise ValueError("a part of a Product is itself a Product: list all mechanisms in one")
     return parts  # type: ignore[return-value]
+
+
+def _among(parameters: dict[str, Any]) -> Among:
+    """Return some answers of the unary encoding that a document describes."""
+    if set(parameters) != {"mechanism", "listed"}:
+        raise ValueError(f"Among has a mechanism and a list of answers, not {shown(parameters)}")
+    made = from_document(parameters["mechanism"])
+    try:
+        return Among(made, parameters["listed"])  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _design(name: str, parameters: dict[str, Any]) -> Design:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from murmurs.boundary.checks import index, integers, shown
 from murmurs.boundary.texts import as_tuple
 from murmurs.channels.product import ProductChannel
+from murmurs.evidence import Evidence
 from murmurs.hashing.layout import Layout
 from murmurs.mechanism import AnyMechanism, Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import check_cells
@@ -146,6 +147,12 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
                 axes = [np.asarray(shape.cohorts_of(own), np.int64), *axes]
             out += cross(axes, self.channel.cells)
         return out
+
+    def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
+        """Return the likelihoods of the reports to each question, which multiply."""
+        columns = self.shape.split(reports)
+        found = (part._evidence(own) for part, own in zip(self.parts, columns, strict=True))
+        return tuple(piece for pieces in found for piece in pieces)
 
     def _joined(self, columns: Sequence[Reports]) -> Reports:
         """Return reports to each question as reports to all of them."""
