@@ -11,6 +11,7 @@ from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
 from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.em import NoiseDominates, em
+from murmurs.estimators.information import information, likelihood_covariance
 from murmurs.estimators.likelihood import likelihood
 from murmurs.estimators.precondition import usable
 from murmurs.estimators.regression import regression
@@ -30,7 +31,9 @@ __all__ = [
     "composite",
     "em",
     "estimate",
+    "information",
     "likelihood",
+    "likelihood_covariance",
     "norm_cut",
     "normalized",
     "regression",
