@@ -90,12 +90,17 @@ class Command(click.Command):
                 files[parameter.type is new_file] += [given] if isinstance(given, Path) else given
         for output in files[True]:
             for source in files[False]:
-                if same_file(source, output):
-                    raise ValueError(
-                        f"cannot write {output}: it is {named(source)}, which this command reads; "
-                        "give the output another name"
-                    )
+                check_apart(source, output)
         return super().invoke(ctx)
+
+
+def check_apart(source: Path, output: Path) -> None:
+    """Refuse to write a file that is read."""
+    if same_file(source, output):
+        raise ValueError(
+            f"cannot write {output}: it is {named(source)}, which this command reads; give the "
+            "output another name"
+        )
 
 
 def same_file(source: Path, output: Path) -> bool:
