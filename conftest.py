@@ -1,14 +1,19 @@
-"""What all tests share: one thread each, and examples that may differ in the last digits."""
+"""What all tests share: one thread each, kept bytecode, and floats that may differ at the end."""
 
 from __future__ import annotations
 
 import doctest
 import os
+import sys
 
 # Before NumPy is imported: threads that wait for each other's work are busy, with small matrices
 # most of the time, and each worker of pytest-xdist would have as many as there are processors.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Else every worker would rewrite all asserts again, and every process of a command compile murmurs.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 from tests.printed import check_output
 
+sys.dont_write_bytecode = False
 doctest.OutputChecker.check_output = check_output  # type: ignore[method-assign]

@@ -102,7 +102,7 @@ def layers() -> str:
     lines = []
     for number, layer in zip(range(len(contract), 0, -1), contract, strict=True):
         for i, module in enumerate(re.split(r" [|:] ", layer)):
-            lines.append(f"{'' if i else number:>2}  {module:<10}  {_sentence(module)}")
+            lines.append(f"{'' if i else number:>2}  {module:<13}  {_sentence(module)}")
     return "\n".join(["```text", *lines, "```"])
 
 
@@ -147,7 +147,7 @@ def _all_estimates(
         for name, estimator in estimators.BY_NAME.items():
             if name in ("likelihood", "em") and not counts.channel.is_histogram:
                 continue
-            if name == "selection":  # for open questions only
+            if name in ("selection", "joint", "independence"):  # not for one closed question
                 continue
             out[name] = estimator(counts).shares
         if isinstance(mechanism, Subset):

@@ -40,7 +40,7 @@ from murmurs import (
     Subset,
 )
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import Over, Product
+from murmurs.mechanisms import NGrams, Over, OverNGrams, Prefixes, Product
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]
@@ -173,7 +173,7 @@ def cohort_law(table: Any, places: Callable[[int], Iterable[set[int]]]) -> Law:
     for cohort in range(table.cohorts):
         sets = list(places(cohort))
         for own in sets:
-            if isinstance(table, ORR):
+            if isinstance(table, ORR | Prefixes):
                 (place,) = own
                 at = cohort * table.width
                 every = range(at, at + table.width)
@@ -212,16 +212,29 @@ def permuted(m: PermutedRR | PermutedRappor, x: int) -> Law:
     return cohort_law(m.randomiser, places)
 
 
+def prefix_of(m: Prefixes, text: str, cohort: int) -> tuple[str, int]:
+    """What is hashed of a string in a cohort, and the first cohort of its level."""
+    start = 0
+    for length, cohorts in m.levels:
+        if cohort < start + cohorts:
+            return ("." + text if len(text) < length else "+" + text[:length]), start
+        start += cohorts
+    raise AssertionError("there is no such cohort")
+
+
 def over(m: Over[Any], x: int) -> Law:
     table = m.mechanism
 
     def places(cohort: int) -> list[set[int]]:
         if x == len(m.candidates):  # any hash is as likely
             return [set(p) for p in itertools.product(range(table.width), repeat=table.hashes)]
-        digest = hashlib.sha256(unicodedata.normalize("NFC", m.candidates[x]).encode()).digest()
+        text, start = unicodedata.normalize("NFC", m.candidates[x]), 0
+        if isinstance(table, Prefixes):
+            text, start = prefix_of(table, text, cohort)
+        digest = hashlib.sha256(text.encode()).digest()
         keys = [int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16, 24)]
         numbers = [cohort * table.hashes + i for i in range(table.hashes)]
-        return [{bucket(keys[j % 4], table.salt + j, table.width) for j in numbers}]
+        return [{bucket(keys[(j - start) % 4], table.salt + j, table.width) for j in numbers}]
 
     return cohort_law(table, places)
 
@@ -281,6 +294,37 @@ def product(m: Product, x: int) -> Law:
     return law
 
 
+def over_ngrams(m: OverNGrams, x: int) -> Law:
+    """Independent reports of the string and of n-grams, given the cohort and the positions."""
+    own = m.mechanism
+    count = -(-own.longest // own.size)
+    choices = list(itertools.combinations(range(count), own.together))
+    listed = x < len(m.candidates)
+    text = unicodedata.normalize("NFC", m.candidates[x])[: own.longest] if listed else ""
+    padded = text.rstrip(" ").ljust(count * own.size)
+
+    def single(table: Any, part: str) -> dict[int, Law]:
+        """The reports of one part by cohort, given the cohort."""
+        given = over(table.over([part if listed else "never"]), 0 if listed else 1)
+        by_cohort: dict[int, Law] = {}
+        for report, weight in given.items():
+            cohort = int(report // table.width) if isinstance(table, ORR) else int(report[0])
+            by_cohort.setdefault(cohort, {})[report] = weight * table.cohorts
+        return by_cohort
+
+    whole = single(own.whole, text.rstrip(" "))
+    grams = [single(own.gram, padded[i * own.size : (i + 1) * own.size]) for i in range(count)]
+    law: Law = {}
+    for (number, choice), cohort in itertools.product(enumerate(choices), range(own.whole.cohorts)):
+        parts = [whole[cohort], *(grams[i][cohort] for i in choice)]
+        for reports in itertools.product(*parts):
+            weight = Fraction(1, len(choices) * own.whole.cohorts)
+            for part, report in zip(parts, reports, strict=True):
+                weight *= part[report]
+            law[(number, *reports)] = weight
+    return law
+
+
 BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     KRR: krr,
     SUE: sue,
@@ -301,6 +345,7 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     BooleanRappor: boolean_rappor,
     Among: among,
     Product: product,
+    OverNGrams: over_ngrams,
 }
 
 FEW = ("tea", "Z\u00fcrich")
@@ -331,6 +376,7 @@ SMALL: list[Mechanism[Any]] = [
     ),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7).over(["tea", "coffee"]),
     Rappor(width=3, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7).over(["tea", "coffee"]),
+    Prefixes(epsilon=1.0, width=3, levels=((1, 2), (3, 5)), salt=5).over(["ab", "a", "mate"]),
     Design([["1/2", "1/6", 0.25], [0.3, "1/2", 0.25], [0.2, "1/3", "1/2"]]),
     Design([[0.4, 0.1], [0.3, 0.3], [0.2, 0.2], [0.1, 0.4]], labels=("yes", "no")),
     BooleanRappor(f=0.3, p=0.2, q=0.9),
@@ -339,6 +385,7 @@ SMALL: list[Mechanism[Any]] = [
     Product((KRR(k=2, epsilon=0.8), KRR(k=3, epsilon=2.0))),
     Product((SUE(k=2, epsilon=1.0), OUE(k=3, epsilon=1.5))),
     Product((Subset(k=4, epsilon=1.0, w=2), KRR(k=2, epsilon=1.0))),
+    Product((Subset(k=3, epsilon=1.0, w=1), SUE(k=2, epsilon=1.0))),
     Product((KRR(k=2, epsilon=1.0), KRR(k=2, epsilon=0.5), OUE(k=2, epsilon=1.0))),
     Product((Hadamard(k=3, epsilon=1.0, blocks=1), Design([[0.6, 0.3], [0.4, 0.7]]))),
     Product((ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(FEW), KRR(k=2, epsilon=0.5))),
@@ -355,5 +402,18 @@ SMALL: list[Mechanism[Any]] = [
             ORR(epsilon=1.0, width=2, cohorts=2, salt=1).over(FEW, complete=True),
         )
     ),
+    NGrams(
+        longest=5,
+        size=2,
+        whole=ORR(epsilon=1.0, width=3, cohorts=2, salt=1),
+        gram=ORR(epsilon=1.5, width=2, cohorts=2, salt=4),
+    ).over(["tea", "Z\u00fcrich", "m"]),
+    NGrams(
+        longest=3,
+        size=1,
+        whole=ORappor(epsilon=2.0, width=2, cohorts=2, salt=1),
+        gram=ORappor(epsilon=1.0, width=2, cohorts=2, salt=2),
+        together=3,
+    ).over(["teapot", "abc"], complete=True),
 ]
 """Small enough to walk every branch; at least one of each kind."""

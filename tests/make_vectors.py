@@ -31,9 +31,11 @@ from murmurs import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    OpenProduct,
     ORappor,
     PermutedRappor,
     PermutedRR,
+    Product,
     ProjectiveGeometry,
     Rappor,
     Subset,
@@ -100,14 +102,21 @@ CASES: list[Mechanism[Any]] = [
     PermutedRR(k=1000, epsilon=2.0, width=8, cohorts=300, salt=2**32 - 1),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
     PermutedRappor(k=1000, epsilon=2.0, width=20, cohorts=300, salt=2**32 - 1),
+    Product((KRR(k=3, epsilon=1.0), OUE(k=10, epsilon=2.0))),
+    Product((KRR(k=2, epsilon=1.0), Subset(k=4, epsilon=1.0, w=2), KRR(k=300, epsilon=5.0))),
+    Product((PermutedRR(k=3, epsilon=1.0, width=3, cohorts=4), PermutedRappor(3, 1.0, 3, 4))),
 ]
 
-OPEN_CASES: list[tuple[ORR | ORappor, Sequence[str]]] = [
+OPEN_CASES: list[tuple[ORR | ORappor | OpenProduct, Sequence[Any]]] = [
     (ORR(epsilon=1.0, width=3, cohorts=4, salt=1), ["tea", "Z\u00fcrich", "Zu\u0308rich", "名"]),
     (ORR(epsilon=3.0, width=21, cohorts=5000, salt=2**32 - 1), ["tea", "https://example.org/"]),
     (ORappor(epsilon=1.0, width=3, cohorts=2, salt=5), ["tea", "Z\u00fcrich", "Zu\u0308rich"]),
     (ORappor(epsilon=4.0, width=20, cohorts=300, hashes=2, salt=2**32 - 1), ["tea", "名"]),
     (ORappor(epsilon=9.0, width=4, cohorts=8, hashes=3, salt=7), ["tea", "coffee", "mate"]),
+    (
+        OpenProduct((ORR(2.0, width=8, cohorts=16), KRR(k=2, epsilon=1.0), ORappor(2.0, 4, 16))),
+        [("tea", 0, "Z\u00fcrich"), ("mate", 1, "名")],
+    ),
 ]
 
 KRR_5, KRR_300 = KRR(k=5, epsilon=1.0), KRR(k=300, epsilon=1.0)
@@ -126,7 +135,14 @@ MANY_ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=300, width=8)
 PLACES, FILTERS = PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4), PermutedRappor(4, 1.0, 3, 2)
 OPEN_PLACES, OPEN_FILTERS = ORR(epsilon=1.0, width=3, cohorts=100), ORappor(1.0, 12, 300)
 
-BAD: list[tuple[Mechanism[Any] | ORR | ORappor, str, str]] = [
+TOGETHER = Product((KRR_5, OUE_5))
+IN_COHORTS = OpenProduct((ORR(1.0, width=3, cohorts=4), ORappor(1.0, width=3, cohorts=4)))
+
+BAD: list[tuple[Mechanism[Any] | ORR | ORappor | OpenProduct, str, str]] = [
+    (TOGETHER, "00", "1 bytes are not reports of 2 bytes each"),
+    (TOGETHER, "0500", "a bad part for question 0: it is not a Category(count=5): 5 is outside"),
+    (TOGETHER, "0020", "a bad part for question 1"),
+    (IN_COHORTS, "030002", "questions 0 and 1 are in cohorts 1 and 0, but one person is in one"),
     (KRR_5, "", "0 bytes are not reports of 1 bytes each"),
     (KRR_5, "0001", "2 bytes are not reports of 1 bytes each"),
     (KRR_5, "05", "5 is outside 0..4"),
@@ -182,7 +198,11 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor, str, str]] = [
 """Mechanism, bytes that are none of its reports, and what the refusal must say."""
 
 NOT_BASE64 = "not base64 with padding"
-BAD_JSON: list[tuple[Mechanism[Any] | ORR | ORappor, Any, str]] = [
+BAD_JSON: list[tuple[Mechanism[Any] | ORR | ORappor | OpenProduct, Any, str]] = [
+    (TOGETHER, 3, "a list of 2 reports, not int"),
+    (TOGETHER, [3], "a list of 2 reports, not this list"),
+    (TOGETHER, [5, "AQ=="], "from 0 to 4"),
+    (IN_COHORTS, [3, [0, "Ag=="]], "are in cohorts 1 and 0, but one person is in one cohort"),
     (KRR_5, None, "a whole number, not null"),
     (KRR_5, "0", "a whole number, not text"),
     (KRR_5, True, "a whole number, not bool"),
@@ -342,10 +362,10 @@ def report_vectors() -> Iterator[Vector]:
                 yield report_vector(open_mechanism, text, draw)
 
 
-def report_vector(mechanism: Any, answer: int | str, draw: int) -> Vector:
+def report_vector(mechanism: Any, answer: int | str | tuple[Any, ...], draw: int) -> Vector:
     """Encode with the bytes of the label, as many as are needed."""
     label = f"murmurs {mechanism} answer {answer} draw {draw}"
-    size = mechanism.k if isinstance(mechanism, Mechanism) else mechanism.width
+    size = getattr(mechanism, "k", 0) or getattr(mechanism, "width", 64)
     plenty = hashlib.shake_128(label.encode()).digest(64 * (size + 64))
     random = Given(plenty)
     report = mechanism.encode(answer, random)
@@ -353,7 +373,7 @@ def report_vector(mechanism: Any, answer: int | str, draw: int) -> Vector:
     return {
         "label": label,
         "mechanism": mechanism.to_document(),
-        "answer": answer,
+        "answer": in_json(answer),
         "random": used.hex(),
         "left": 0,
         "report": in_json(report),

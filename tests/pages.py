@@ -48,13 +48,14 @@ def commands(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def run(script: str, folder: Path) -> str:
+def run(script: str, folder: Path, given: str = "") -> str:
     """Run a script in a folder, with this environment's commands first; return what it prints."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-e", "-c", script],
         cwd=folder,
         env={**os.environ, "PATH": path, "PYTHONUTF8": "1"},
+        input=given,
         capture_output=True,
         encoding="utf-8",
         timeout=120,
@@ -64,14 +65,29 @@ def run(script: str, folder: Path) -> str:
     return done.stdout
 
 
+_HERE = re.compile(
+    r"(?:(?P<before>[^|<>&]+) \| )?"
+    r"murmurs (?P<arguments>[^|<>&;$`*?]+?)(?P<errors> 2>&1)?"
+    r"(?: \| (?P<after>[^|<>&]+))?"
+)
+"""A command of murmurs, perhaps fed by one of the shell's, and perhaps read by another."""
+
+
 def type_in(command: str, folder: Path) -> str:
     """Type a command into a shell in a folder; return what it prints.
 
-    Where there is nothing for a shell to do, it runs in this process, which is much quicker.
+    If it has only one of murmurs, that runs in this process, which is much quicker. As in a shell
+    its failure is one of the whole command only if it comes last.
     """
-    if not command.startswith("murmurs ") or re.search(r"[|&;<>$`*?]", command):
+    found = _HERE.fullmatch(command)
+    if not found:
         return run(command, folder)
+    given = run(found["before"], folder) if found["before"] else ""
     with contextlib.chdir(folder):
-        result = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
+        arguments = shlex.split(found["arguments"])
+        result = CliRunner().invoke(main, arguments, input=given, catch_exceptions=False)
+    printed = result.output if found["errors"] else result.stdout
+    if found["after"]:
+        return run(found["after"], folder, printed)
     assert result.exit_code == 0, f"{command}: {result.stderr}"
-    return result.stdout
+    return printed

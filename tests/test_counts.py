@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from murmurs import KRR, OUE, CountMeanSketch, Counts, Hadamard, HadamardSketch, Subset
+from murmurs import KRR, OUE, CountMeanSketch, Counts, Hadamard, HadamardSketch, Question, Subset
 
 RR = KRR(k=3, epsilon=1.0)
 UNARY = OUE(k=3, epsilon=1.0)
@@ -166,3 +166,9 @@ def test_a_document_holds_what_the_counts_are() -> None:
         document = json.loads(json.dumps(counts.to_document()))
         assert document["mechanism"] == mechanism.to_document()
         assert Counts(mechanism, document["n"], np.array(document["cells"])) == counts
+
+
+def test_counts_of_a_question_are_refused_with_the_way_out() -> None:
+    question = Question("q", ["a", "b"], epsilon=1.0)
+    with pytest.raises(TypeError, match=r"pass that of a question as question\.mechanism$"):
+        Counts(question, 3, np.array([1, 2]))  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from murmurs.mechanisms.longitudinal import Longitudinal
 from tests.goodness import FALSE_ALARM, p_value
 from tests.mechanisms.test_longitudinal import SMALL, AnyLongitudinal, course_law, relative
 
-N = 15_000
+N = 6000
 SHARED, APART = "one response", "two responses"
 
 HISTORIES: list[tuple[str, list[tuple[int, int | None]], tuple[int, int], str]] = [
@@ -129,6 +129,22 @@ def test_periods_never_go_back_and_must_be_given() -> None:
         devices.report([0, 1], period=3)
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [mm.LOSUE(2, 1.0, epsilon_permanent=2.0), mm.Rappor(8, 2, 4, f=0.5, p=0.25, q=0.75)],
+)
+def test_missing_answers_are_refused_with_a_way_out_that_there_is(mechanism: Any) -> None:
+    labels = ["tea", "mate"] if mechanism.__class__ is mm.LOSUE else ()
+    drink = mm.Question("drink", labels, mechanism)
+    devices = mm.Devices(drink, 3, memory="value")
+    with pytest.raises(ValueError, match=r"^answer number 1 is missing: leave those devices out"):
+        devices.report(["tea", None, "tea"])
+    assert len(devices.report(["tea", "tea"], who=[0, 2])) == 2
+    if labels:
+        with pytest.raises(ValueError, match=r"\(from 0\): leave them out, or name a label"):
+            drink.numbers(["tea", None])
+
+
 def test_what_keeps_nothing_is_refused() -> None:
     with pytest.raises(TypeError, match="has no permanent response to keep"):
         mm.Devices(mm.KRR(2, 1.0), 3, memory="value")  # type: ignore[arg-type]
@@ -159,3 +175,11 @@ def test_one_device_takes_a_question_and_its_labels() -> None:
         mm.Device(losue, secret, memory="value")
     with pytest.raises(TypeError, match="a Question is the first argument"):
         mm.Device(losue, secret, drink, memory="value")  # type: ignore[arg-type]
+
+
+def test_an_answer_that_is_no_label_gets_only_ways_out_that_devices_have() -> None:
+    losue = mm.LOSUE(k=2, epsilon=1.0, epsilon_permanent=2.0)
+    drink = mm.Question("drink", ["tea", "mate"], losue)
+    devices = mm.Devices(drink, 2, memory="change", random=np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"first answer number 1 \(from 0\): correct them$"):
+        devices.report(["tea", "milk"])

@@ -1,15 +1,8 @@
-"""Reports give the same counts in every form in which they may come, for every mechanism.
-
-A new form joins the battery by being listed in `FORMS`; a form that only some shapes have gives
-None for the others.
-"""
+"""Reports give the same counts in every form of `tests.input_forms`, for every mechanism."""
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,151 +11,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from murmurs import KRR, ORR, OUE, LocalHashing, Question, Subset
+from murmurs import KRR, ORR, OUE, Joint, LocalHashing, OpenProduct, Product, Question, Subset
 from murmurs.forms import arrays
 from murmurs.mechanism import AnyMechanism
-from murmurs.wire import BadReportError, Category, Reports, Shape
+from murmurs.wire import BadReportError, Category, Reports
+from tests.input_forms import REPORTS as FORMS
+from tests.input_forms import N, chunked, rows, texts
 from tests.laws import SMALL
-
-N = 500
-Form = Callable[[Shape[Any], Reports], Any]
-
-
-def rows(shape: Shape[Any], reports: Reports) -> list[bytes]:
-    data, size = reports.tobytes(), shape.size
-    return [data[at : at + size] for at in range(0, len(data), size)]
-
-
-def texts(shape: Shape[Any], reports: Reports) -> list[str]:
-    return [base64.b64encode(row).decode() for row in rows(shape, reports)]
-
-
-def as_json(shape: Shape[Any], reports: Reports) -> list[Any]:
-    values = [shape.to_json(report) for report in shape.unstack(reports)]
-    found: list[Any] = json.loads(json.dumps(values))
-    return found
-
-
-def lines(text: str) -> str:
-    return "\n".join(text[at : at + 76] for at in range(0, len(text), 76)) + "\n"
-
-
-def chunked(values: list[Any], kind: Any) -> Any:
-    return pa.chunked_array([values[:100], [], values[100:101], values[101:]], kind)
-
-
-def sliced(values: list[Any], kind: Any) -> Any:
-    """Values as a part of a larger array, whose buffers begin elsewhere."""
-    return pa.array([values[0], values[0], values[0], *values, values[0]], kind)[3:-1]
-
-
-def of_numbers(make: Callable[[Reports], Any]) -> Form:
-    return lambda shape, reports: make(reports) if isinstance(shape, Category) else None
-
-
-def of_lists(make: Callable[[list[Any]], Any]) -> Form:
-    """Only for shapes whose JSON form is a list of numbers."""
-
-    def form(shape: Shape[Any], reports: Reports) -> Any:
-        values = as_json(shape, reports)
-        numbers = all(isinstance(v, list) and set(map(type, v)) == {int} for v in values)
-        return make(values) if numbers else None
-
-    return form
-
-
-def masked(values: Any) -> Any:
-    return np.ma.masked_array(values, mask=False)
-
-
-FORMS: dict[str, Form] = {
-    "array": lambda shape, reports: reports,
-    "array in reverse memory order": lambda shape, reports: reports[::-1].copy()[::-1],
-    "list of arrays": lambda shape, reports: [reports[:100], reports[100:]],
-    "generator of arrays": lambda shape, reports: (reports[a:b] for a, b in pairwise((0, 9, N))),
-    "single reports": lambda shape, reports: shape.unstack(reports),
-    "generator of single reports": lambda shape, reports: iter(shape.unstack(reports)),
-    "tuple of single reports": lambda shape, reports: tuple(shape.unstack(reports)),
-    "bytes": lambda shape, reports: reports.tobytes(),
-    "bytearray": lambda shape, reports: bytearray(reports.tobytes()),
-    "part of a memoryview": lambda shape, reports: memoryview(b"x" + reports.tobytes())[1:],
-    "list of bytes": rows,
-    "list of bytearrays": lambda shape, reports: [bytearray(row) for row in rows(shape, reports)],
-    "base64 text": lambda shape, reports: base64.b64encode(reports.tobytes()).decode(),
-    "base64 text in lines": lambda shape, r: lines(base64.b64encode(r.tobytes()).decode()),
-    "list of base64 texts": texts,
-    "list of JSON values": as_json,
-    "every second in another form": lambda shape, reports: [
-        (row, text)[i % 2]
-        for i, (row, text) in enumerate(
-            zip(rows(shape, reports), as_json(shape, reports), strict=True)
-        )
-    ],
-    "columns, arrays and single reports": lambda shape, reports: [
-        *rows(shape, reports[:7]),
-        pa.array(rows(shape, reports[7:50]), pa.binary()),
-        reports[50:60],
-        pd.Series(texts(shape, reports[60:])),
-    ],
-    "array of bytes": lambda s, r: np.frombuffer(r.tobytes(), f"V{s.size}"),
-    "array of NumPy's bytes": lambda s, r: np.frombuffer(r.tobytes(), f"S{s.size}"),
-    "array of objects": lambda shape, reports: np.array([*rows(shape, reports), None], object)[:-1],
-    "array of texts": lambda shape, reports: np.array(texts(shape, reports)),
-    "array of NumPy's strings": lambda s, r: np.array(texts(s, r), np.dtypes.StringDType()),
-    "masked array": lambda shape, reports: masked(reports),
-    "array of int64": of_numbers(lambda reports: reports.astype(np.int64)),
-    "array in big-endian order": of_numbers(lambda reports: reports.astype(">i4")),
-    "list of NumPy integers": of_numbers(lambda reports: list(reports.astype(np.int64))),
-    "pandas bytes": lambda s, r: pd.Series(rows(s, r)),
-    "pandas texts": lambda s, r: pd.Series(texts(s, r)),
-    "pandas objects": lambda s, r: pd.Series(texts(s, r), dtype=object),
-    "pandas texts of Arrow": lambda s, r: pd.Series(texts(s, r), dtype=pd.ArrowDtype(pa.string())),
-    "pandas bytes of Arrow": lambda s, r: pd.Series(rows(s, r), dtype=pd.ArrowDtype(pa.binary())),
-    "pandas JSON values": lambda s, r: pd.Series(as_json(s, r)),
-    "pandas categories": lambda s, r: pd.Series(texts(s, r), dtype="category"),
-    "pandas index": lambda s, r: pd.Index(texts(s, r)),
-    "pandas with another index": lambda s, r: pd.Series(rows(s, r), index=range(N, 0, -1)),
-    "pandas integers": of_numbers(pd.Series),
-    "pandas nullable integers": of_numbers(lambda r: pd.Series(r, dtype="Int64")),
-    "pandas integers of Arrow": of_numbers(lambda r: pd.Series(r, dtype="int32[pyarrow]")),
-    "polars bytes": lambda s, r: pl.Series(rows(s, r)),
-    "polars texts": lambda s, r: pl.Series(texts(s, r)),
-    "polars categories": lambda s, r: pl.Series(texts(s, r), dtype=pl.Categorical),
-    "polars integers": of_numbers(lambda r: pl.Series(r.astype(np.int64))),
-    "polars lists": of_lists(pl.Series),
-    "polars in chunks": lambda s, r: pl.concat(
-        [pl.Series(rows(s, r[:9])), pl.Series(rows(s, r[9:]))], rechunk=False
-    ),
-    "Arrow fixed-size binary": lambda s, r: pa.array(rows(s, r), pa.binary(s.size)),
-    "Arrow binary": lambda s, r: pa.array(rows(s, r), pa.binary()),
-    "Arrow large binary": lambda s, r: pa.array(rows(s, r), pa.large_binary()),
-    "Arrow binary view": lambda s, r: pa.array(rows(s, r), pa.binary_view()),
-    "Arrow texts": lambda s, r: pa.array(texts(s, r)),
-    "Arrow large texts": lambda s, r: pa.array(texts(s, r), pa.large_string()),
-    "Arrow text views": lambda s, r: pa.array(texts(s, r), pa.string_view()),
-    "Arrow dictionary": lambda s, r: pa.array(texts(s, r)).dictionary_encode(),
-    "Arrow dictionary of binary": lambda s, r: pa.array(rows(s, r)).dictionary_encode(),
-    "Arrow chunks of fixed-size binary": lambda s, r: chunked(rows(s, r), pa.binary(s.size)),
-    "Arrow chunks of binary": lambda s, r: chunked(rows(s, r), pa.binary()),
-    "Arrow chunks of texts": lambda s, r: chunked(texts(s, r), pa.string()),
-    "part of Arrow fixed-size binary": lambda s, r: sliced(rows(s, r), pa.binary(s.size)),
-    "part of Arrow binary": lambda s, r: sliced(rows(s, r), pa.binary()),
-    "part of Arrow large binary": lambda s, r: sliced(rows(s, r), pa.large_binary()),
-    "list of Arrow's scalars": lambda s, r: list(pa.array(rows(s, r), pa.binary())),
-    "Arrow integers": of_numbers(pa.array),
-    "Arrow 64-bit integers": of_numbers(lambda r: pa.array(r, pa.int64())),
-    "Arrow chunks of integers": of_numbers(lambda r: chunked(r.tolist(), pa.int32())),
-    "part of Arrow integers": of_numbers(lambda r: sliced(r.tolist(), pa.int32())),
-    "Arrow dictionary of integers": of_numbers(lambda r: pa.array(r).dictionary_encode()),
-    "Arrow lists": of_lists(pa.array),
-    "Arrow large lists": of_lists(lambda v: pa.array(v, pa.large_list(pa.int64()))),
-    "Arrow fixed-size lists": of_lists(lambda v: pa.array(v, pa.list_(pa.int64(), len(v[0])))),
-    "Arrow fixed-size lists of bytes": lambda s, r: (
-        pa.array([list(row) for row in rows(s, r)], pa.list_(pa.uint8(), s.size))
-        if isinstance(s, type(OUE(k=4, epsilon=1.0).shape))
-        else None
-    ),
-}
 
 WIDER: list[AnyMechanism[Any]] = [
     KRR(k=300, epsilon=1.0),
@@ -171,6 +26,8 @@ WIDER: list[AnyMechanism[Any]] = [
     Subset(k=1000, epsilon=4.0, w=3),
     LocalHashing(k=50, epsilon=6.0, g=300),
     ORR(epsilon=3.0, width=21, cohorts=5000),
+    Product((KRR(k=2, epsilon=1.0), KRR(k=300, epsilon=1.0), OUE(k=20, epsilon=1.0))),
+    OpenProduct((KRR(k=2, epsilon=1.0), ORR(epsilon=3.0, width=21, cohorts=5000))),
 ]
 """Reports of several bytes, whose parts may be unaligned."""
 
@@ -179,6 +36,8 @@ def made(mechanism: Any) -> Reports:
     rng = np.random.default_rng(1)
     if isinstance(mechanism, ORR):
         return mechanism.encode_many(["tea"] * N, rng)
+    if isinstance(mechanism, OpenProduct):
+        return mechanism.encode_many([rng.integers(0, 2, N), ["tea"] * N], rng)
     reports: Reports = mechanism.encode_many(rng.integers(0, mechanism.k, N), rng)
     return reports
 
@@ -299,6 +158,11 @@ BAD: dict[str, tuple[AnyMechanism[Any], Any, str]] = {
     "Arrow width": (RR, pa.array([b"\0"], pa.binary(1)), "report 0 is refused: 1 bytes are not"),
     "Arrow binary": (RR, chunked([*GOOD * 60, b"\0"], pa.binary()), "report 300 is refused: 1 by"),
     "Arrow text": (RR, chunked(["AAA="] * 300 + ["tea"], pa.string()), f"report 300 {NO_BASE64}"),
+    "a list with a null": (
+        BITS,
+        pa.array([[1], [None], [1]], pa.list_(pa.uint8(), 1)),
+        "report 1 has a missing byte",
+    ),
     "Arrow floats": (RR, pa.array([0.5]), "a column of double does not hold reports of Category"),
     "Arrow booleans": (RR, pa.array([True]), "a column of bool does not hold reports of Category"),
     "Arrow records": (HASHED, pa.array([{"seed": 1, "value": 2}]), "report 0 is refused: a report"),
@@ -345,6 +209,14 @@ def test_labels_in_place_of_reports_are_not_quoted(mechanism: AnyMechanism[Any])
 def test_a_question_counts_what_its_mechanism_counts() -> None:
     question = Question("drink", ("tea", "mate"), epsilon=1.0)
     assert question.count(pa.array([0, 1, 1])).cells.tolist() == [1, 2]
+    joint = Joint(question, Question("hot", ("yes", "no"), epsilon=1.0))
+    for form in (
+        [(0, 1), (1, 1)],
+        [[0, 1], [1, 1]],
+        b"\x00\x01\x01\x01",
+        pa.array(["AAE=", "AQE="]),
+    ):
+        assert joint.count(form).cells.tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ from murmurs import (
 from murmurs.boundary.checks import integers, shown
 from murmurs.hashing import layout
 from murmurs.mechanism import LARGEST_K
-from murmurs.mechanisms import BY_NAME, OPEN
+from murmurs.mechanisms import BY_NAME, OPEN, Prefixes
 from murmurs.mechanisms.permuted import MOST_PERMUTED
 from murmurs.mechanisms.settling import MOST_CELLS
 from murmurs.numerics import xxh32 as hashing
@@ -52,6 +52,7 @@ EXAMPLES: list[Any] = [
     ORR(epsilon=1.0, width=3, cohorts=3),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2),
     Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875),
+    Prefixes(epsilon=1.0, width=3, levels=((2, 2), (4, 1))),
 ]
 every = pytest.mark.parametrize("mechanism", EXAMPLES, ids=repr)
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
-from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, estimate, estimators
+from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
+from murmurs.mechanisms.prefix_levels import planned
 from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
 from tests.printed import same
 
@@ -31,7 +37,9 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv"]),
+        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("dictionary.md", ["pets.toml"]),
+        ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
 )
@@ -43,6 +51,48 @@ def test_the_commands_of_a_page_print_what_it_shows(
     for command, shown in commands(text):
         printed = type_in(command, tmp_path)
         assert same(shown, printed), f"{command}:\n{printed}"
+
+
+def _weeks(folder: Path) -> None:
+    page = Survey.from_toml((folder / "startpage.toml").read_text(encoding="utf-8"))["page"]
+    rng = np.random.default_rng(1)
+    with (folder / "bodies.jsonl").open("w", encoding="utf-8") as file:
+        for week in (1, 2):
+            reports = page.encode_column(rng.choice(page.labels, 500), rng)
+            pq.write_table(pa.table({"report": reports}), folder / f"week{week:02}.parquet")
+            for report in reports:
+                print(json.dumps({"survey": "a", "week": week, "page": report}), file=file)
+
+
+def _interviews(folder: Path) -> None:
+    said = [f"{i},{['law', 'arts'][i % 2]},{'same' if i % 3 else 'different'}" for i in range(90)]
+    (folder / "exams.csv").write_text("\n".join(["id,faculty,said", *said]), encoding="utf-8")
+
+
+def _pages(folder: Path) -> None:
+    people = ["search.example", "cats.example"] * 500
+    (folder / "answers.txt").write_text("\n".join(people), encoding="utf-8")
+    (folder / "longer.txt").write_text("search.example\ncats.example\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "survey", "prepare", "pictures"),
+    [
+        ("telemetry", "startpage", _weeks, ["trend.png", "weeks.png"]),
+        ("paper", "exams", _interviews, ["cheated.png", "faculties.png"]),
+        ("free_text", "home", _pages, ["home.png"]),
+    ],
+)
+def test_the_scripts_of_the_cookbook_end_with_pictures(
+    page: str, survey: str, prepare: Callable[[Path], None], pictures: list[str], tmp_path: Path
+) -> None:
+    text = (DOCS / "cookbook" / f"{page}.md").read_text(encoding="utf-8")
+    [toml] = blocks(text, "toml")
+    (tmp_path / f"{survey}.toml").write_text(toml, encoding="utf-8")
+    prepare(tmp_path)
+    for script in blocks(text, "sh"):
+        run(script, tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.png")) == pictures
 
 
 def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:
@@ -71,6 +121,7 @@ def test_the_table_of_mechanisms_for_strings_is_that_of_today() -> None:
         ORR(epsilon=1.0, width=8, cohorts=256),
         ORappor(epsilon=1.0, width=128, cohorts=256),
         Rappor(width=128, hashes=2, cohorts=256, f=0.5, p=0.5, q=0.75),
+        planned(epsilon=2.0),  # with 8 buckets
     )
     assert {type(mechanism).__name__ for mechanism in made} == set(OPEN)
     assert rows == [(type(m).__name__, str(m.shape.size)) for m in made]
@@ -98,6 +149,8 @@ def test_a_stale_table_is_noticed() -> None:
 
 
 ESTIMATORS = {*estimators.BY_NAME, "report_likelihood"}
+OTHERWISE = {"selection", "joint", "independence"}
+"""For open questions, and for several questions."""
 
 
 def test_every_estimator_has_a_page_and_a_row() -> None:
@@ -113,7 +166,7 @@ def test_every_estimator_has_a_page_and_a_row() -> None:
 
 def test_the_comparison_has_every_estimator_that_applies() -> None:
     krr, subset = (l1_errors(mechanism, "flat") for mechanism in COMPARED)
-    assert set(krr) | set(subset) == ESTIMATORS - {"selection"}  # it is for open questions
+    assert set(krr) | set(subset) == ESTIMATORS - OTHERWISE
     assert set(krr) - set(subset) == {"likelihood", "em"}
 
 
@@ -142,9 +195,9 @@ def test_what_an_estimate_holds_is_there() -> None:
 
 
 def test_the_numbers_of_mechanisms_and_estimators_are_right() -> None:
-    assert len(BY_NAME) + len(OPEN) == 17
-    assert len(ESTIMATORS) == 13
-    assert "seventeen mechanisms and thirteen estimators" in README.read_text(encoding="utf-8")
+    assert len(BY_NAME) + len(OPEN) == 18
+    assert len(ESTIMATORS) == 15
+    assert "eighteen mechanisms and fifteen estimators" in README.read_text(encoding="utf-8")
 
 
 def test_the_cli_page_lists_the_options_of_estimate() -> None:

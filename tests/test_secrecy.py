@@ -212,6 +212,25 @@ def test_a_label_is_not_told(wrong: Any) -> None:
     assert "'drink'" in message
 
 
+@pytest.mark.parametrize("wrong", NO_STRINGS, **named)
+def test_an_answer_to_one_of_several_questions_is_not_told(wrong: Any) -> None:
+    drink = Question("drink", ("coffee", "tea"), mm.KRR(k=2, epsilon=1.0))
+    word = Question("word", (), mm.ORR(epsilon=1.0, width=4, cohorts=3))
+    joint = mm.Joint(drink, word)
+    many, bad = ["tea"] * 17 + ["coffee"], ["tea"] * 17 + [wrong]
+    for act in (
+        lambda: joint.encode(("tea", wrong)),
+        lambda: joint.encode((wrong, "tea")),
+        lambda: joint.encode(wrong),
+        lambda: joint.encode_many([many, bad]),
+        lambda: joint.encode_many([bad, many]),
+        lambda: joint.encode_many(wrong),
+        lambda: mm.Joint(drink, mm.KRR(k=2, epsilon=1.0)).count_reported([bad, many]),
+    ):
+        refusal(act)
+    assert "17" in refusal(lambda: joint.encode_many([many, bad]))
+
+
 def test_a_label_that_is_refused_is_told_which_there_are() -> None:
     question = Question("drink", ("coffee", "t" * 10**6), mm.KRR(k=2, epsilon=1.0))
     message = refusal(lambda: question.answer("SECRET"))

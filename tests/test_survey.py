@@ -406,3 +406,12 @@ def test_keys_are_sorted_by_their_utf_16_units() -> None:
     found = list(json.loads(canonical(dict.fromkeys(names, 0))))
     assert found == ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
     assert canonical({"b": 1, "a": {"d": [], "c": {}}}) == '{"a":{"c":{},"d":[]},"b":1}'
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("krr", "KRR"), ("crosswise", "Crosswise"), ("forced_response", "ForcedResponse")],
+)
+def test_a_mechanism_in_other_capitals_is_told(written: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=rf"^there is no mechanism '{written}'; write '{meant}'$"):
+        from_document({"name": written})

@@ -4,11 +4,18 @@ from murmurs import estimators
 from murmurs.counts import Counts, pool
 from murmurs.device import Device
 from murmurs.devices import Devices
+from murmurs.dictionary.dictionary import Dictionary
+from murmurs.dictionary.discovery import Discovery, discover
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
+from murmurs.inference.association import Association, associate
+from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Detection
 from murmurs.inference.difference import Difference
+from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
+from murmurs.inference.screening import Screening, screen
 from murmurs.inference.trend import Trend, trend
+from murmurs.joint import Joint, JointEstimate
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -61,6 +68,7 @@ __all__ = [
     "OUE",
     "SUE",
     "Among",
+    "Association",
     "BasicRappor",
     "BooleanRappor",
     "CountMeanSketch",
@@ -71,12 +79,16 @@ __all__ = [
     "Detection",
     "Device",
     "Devices",
+    "Dictionary",
     "Difference",
+    "Discovery",
     "ErrorStudy",
     "Estimate",
     "Given",
     "Hadamard",
     "HadamardSketch",
+    "Joint",
+    "JointEstimate",
     "LocalHashing",
     "ORappor",
     "OpenProduct",
@@ -87,18 +99,28 @@ __all__ = [
     "Question",
     "Randomness",
     "Rappor",
+    "Ratios",
+    "Screening",
     "Secure",
+    "Strength",
     "Study",
     "Subset",
     "Survey",
     "Trend",
     "Warner",
+    "associate",
+    "conditional_shares",
+    "cramers_v",
     "crosswise",
     "dice",
+    "discover",
     "estimate",
     "estimators",
     "forced_response",
+    "lift",
+    "odds_ratios",
     "pool",
+    "screen",
     "study",
     "trend",
     "triangular",

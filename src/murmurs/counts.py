@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from murmurs.boundary.checks import integers, whole
+from murmurs.boundary.checks import integers, shown, whole
 from murmurs.boundary.labelled import in_order, in_table
 from murmurs.channel import MOST_PEOPLE, Channel
 from murmurs.numerics.arrays import Integers, first_outside
@@ -69,6 +69,11 @@ class Counts:
     times: int = 1
 
     def __post_init__(self) -> None:
+        if not hasattr(self.mechanism, "repeated"):
+            raise TypeError(
+                f"counts are of a mechanism, not of {shown(self.mechanism)}: pass that of a "
+                "question as question.mechanism"
+            )
         object.__setattr__(self, "n", whole(self.n, "n", 0, MOST_PEOPLE))
         object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
         if self.n % self.times:

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import coded
+from murmurs.boundary.answers import MISSING, Coded, coded
 from murmurs.boundary.checks import integers, shown, whole
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.numerics.arrays import Booleans, Integers
-from murmurs.question import Question
+from murmurs.question import OR_NAMED, Question
 from murmurs.randomness.bulk import Bulk, bulk
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -103,16 +103,17 @@ class Devices:
         """Return the answers as numbers; strings of an open question get theirs as they come."""
         mechanism = self.mechanism
         if isinstance(mechanism, OpenMechanism):
-            column = coded(answers)
+            column = _present(answers)
             known = [
                 self._numbers.setdefault(mechanism.check(text), len(self._numbers))
                 for text in column.values
             ]
-            if (column.codes < 0).any():
-                raise ValueError("answers must not be missing: leave those devices out with who")
             found: Integers = np.array(known, np.int64)[column.codes]
         elif isinstance(self.question, Question):
-            found = self.question.numbers(answers)
+            try:
+                found = self.question.numbers(_present(answers))
+            except ValueError as error:
+                raise ValueError(str(error).replace(OR_NAMED, "")) from None
         else:
             found = self._checked(integers(answers, "answers"), mechanism)
         if len(found) != count:
@@ -161,3 +162,14 @@ class Devices:
             kept[new] = self._responses[new]
             drawn[new] = True
             self._responses[holders] = kept[holders]
+
+
+def _present(answers: object) -> Coded:
+    """Return a column of answers, of which none may be missing."""
+    column = coded(answers)
+    missing = column.codes == MISSING
+    if missing.any():
+        raise ValueError(
+            f"answer number {int(missing.argmax())} is missing: leave those devices out with who"
+        )
+    return column

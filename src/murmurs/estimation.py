@@ -17,9 +17,10 @@ from murmurs.counts import Counts
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Fit, Target, fitted
-from murmurs.inference.intervals import Scale, limits
+from murmurs.inference.intervals import Scale, limits, score_limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
+from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
 from murmurs.present.plots import plot_shares
 from murmurs.present.text import Order, shares_html, shares_table
@@ -94,13 +95,16 @@ class Estimate:
             raise ValueError(f"{len(given)} labels do not fit {len(self.shares)} answers")
         return replace(self, labels=given)
 
-    def standard_errors(self, target: Target = "population") -> Floats:
+    def standard_errors(
+        self, target: Target = "population", shares: Floats | None = None
+    ) -> Floats:
         """Return the standard error of each unbiased share, computed at the estimated shares.
 
         For respondents it covers only the privacy noise; for the population also the sampling.
+        Tests compute it at the ``shares`` of their hypothesis.
         """
-        scale = self._scale(target)
-        share = self.plausible
+        scale = self._scale(target, shares)
+        share = self.plausible if shares is None else shares
         variance = scale.constant + scale.slope * share - scale.bend * share**2
         return np.sqrt(np.maximum(variance, 0))
 
@@ -125,6 +129,10 @@ class Estimate:
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both
+
+    def score_interval(self, level: float, target: Target) -> Floats:
+        """Return limits of the unbiased shares that may lie below zero; differences use them."""
+        return score_limits(self.unbiased, self._scale(target), normal_quantile(0.5 + level / 2))
 
     def detected(self, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
         """Test for each answer whether anybody holds it; see `murmurs.inference.detection`."""
@@ -155,8 +163,8 @@ class Estimate:
     def _noise(self) -> tuple[Floats, Floats]:
         return self.fit.noise(self.plausible)
 
-    def _scale(self, target: Target) -> Scale:
-        constant, slope = self._noise
+    def _scale(self, target: Target, shares: Floats | None = None) -> Scale:
+        constant, slope = self._noise if shares is None else self.fit.noise(shares)
         constant = np.maximum(constant, _NO_NOISE)
         if target == "respondents":
             return Scale(constant, slope, 0.0)
@@ -180,6 +188,10 @@ class Estimate:
             "unbiased": self.unbiased,
             "unbiased_error": self.standard_errors(target),
         }
+
+    def rows(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the columns with one label per answer, as tables and plots show them."""
+        return self.columns(level, target)
 
     def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the estimate as plain values for JSON."""
@@ -207,6 +219,7 @@ class Estimate:
 
     def to_csv(self, level: float = 0.95, target: Target = "population") -> str:
         """Return the table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level, target))
 
     def to_arrow(self, level: float = 0.95, target: Target = "population") -> Any:
@@ -245,7 +258,7 @@ class Estimate:
         told = f"{self.n:,} reports, {self.method}"
         given = self.title if title is None else title
         return plot_shares(
-            self.columns(level, target),
+            self.rows(level, target),
             heading,
             f"{given}\n{told}" if given and title is None else given or told,
             axes,
@@ -253,6 +266,11 @@ class Estimate:
             self._order(order),
             truth,
         )
+
+    @property
+    def plot_size(self) -> tuple[float, float] | None:
+        """The width and the height that a plot needs, in inches, unless it has one row a label."""
+        return None
 
     def _order(self, order: Order | None) -> Order:
         return order if order is not None else "listed" if self.ordered else "share"
@@ -272,7 +290,7 @@ class Estimate:
         ``marks`` puts a star beside some answers, such as ``detected().present``.
         """
         heading = f"{100 * level:g} % interval"
-        columns = self.columns(level, target)
+        columns = self.rows(level, target)
         return shares_table(columns, heading, truth, limit, self._order(order), marks)
 
     @property
@@ -295,4 +313,4 @@ class Estimate:
     def _repr_html_(self) -> str:
         caption = f"{self.n:,} reports. {self.explanation}"
         heading = f"{self.title}. {caption}" if self.title else caption
-        return shares_html(self.columns(), "95 % interval", heading, order=self._order(None))
+        return shares_html(self.rows(), "95 % interval", heading, order=self._order(None))

@@ -260,7 +260,11 @@ def _of_chunk(chunk: Any, shape: Shape[Any]) -> Iterator[Reports]:
     elif types.is_binary_view(kind):
         yield from _of_chunk(chunk.cast(binary()), shape)
     elif isinstance(shape, Bits) and types.is_fixed_size_list(kind) and kind.value_type == uint8():
-        yield chunk.flatten().to_numpy().reshape(n, kind.list_size)
+        bits = chunk.flatten()
+        if bits.null_count:
+            missing = bits.is_null().to_numpy(zero_copy_only=False)
+            raise BadReportError(int(missing.argmax()) // kind.list_size, "has a missing byte")
+        yield bits.to_numpy().reshape(n, kind.list_size)
     elif types.is_nested(kind) or _is_text(kind):
         for start in range(0, n, _PART):
             yield _packed(chunk.slice(start, _PART).to_pylist(), shape)

@@ -33,7 +33,7 @@ from murmurs.randomness.bulk import CHUNK, CHUNK_BYTES, Bulk, bulk
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import Chance, ChanceInBulk, as_generator, as_randomness
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Report, Reports, Shape
+from murmurs.wire import Category, Report, Reports, Shape
 
 LARGEST_K = 10**6
 _OF_LABELS = ": question.answer(label) gives the number of a label"
@@ -83,18 +83,19 @@ class AnyMechanism(ABC, Generic[Report]):
         The second is one row of zeros and ones per report, with a one at position 0 for the report
         itself. Joint counts of several questions are made of these.
         """
+        is_histogram = self.channel.is_histogram
+        if is_histogram and isinstance(self.shape, Category):  # numbered as the cells are
+            return np.asarray(reports, np.int64)
         supports = getattr(self, "supports", None)
         if supports is None:
-            if not self.channel.is_histogram:
-                raise TypeError(f"{self} does not say which cells its reports count in")
-            return np.asarray(reports, np.int64)  # reports are numbered as the cells are
+            raise TypeError(f"{self} does not say which cells its reports count in")
         bits = np.unpackbits(
             np.ascontiguousarray(supports(reports)),
             axis=1,
             count=self.channel.cells[0],
             bitorder="little",
         )
-        if self.channel.is_histogram:  # sets of one answer
+        if is_histogram:  # sets of one answer each
             return np.asarray(bits.argmax(axis=1), np.int64)
         return np.insert(bits, 0, 1, axis=1)
 

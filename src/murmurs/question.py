@@ -14,30 +14,32 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
-from murmurs.boundary.checks import shown
-from murmurs.boundary.documents import reading_as
-from murmurs.boundary.labelled import in_order
-from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
+from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
+from murmurs.boundary.checks import shown, whole
+from murmurs.boundary.labelled import in_order, pairs_of
+from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
+from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.mechanisms.survey_designs import YES_NO
+from murmurs.mechanisms.survey_designs import YES_NO, says_no_first
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.randomness.sources import Chance, ChanceInBulk
-from murmurs.wire import Reports
+from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
 
+OR_NAMED = ", or name a label for them with unknown=..."
+"""The second way out for answers that are no labels; `Devices` has only the first."""
+
 _UNKNOWN = -2
-_BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Question:
         object.__setattr__(self, "labels", as_tuple(self.labels, f"labels of {self._called}"))
         if not isinstance(self.ordered, bool):
             raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
+        if not isinstance(open, bool | None):
+            raise TypeError(f"open must be True or False, not {shown(open)}")
         self._check_labels()
         if self.mechanism is None:
             self._choose(epsilon, people, open)
@@ -143,10 +147,13 @@ class Question:
                     f"{called} is open: say how many people will answer, as people=100_000, to "
                     "have its mechanism tuned; or list its labels"
                 )
+            people = whole(people, "people", 1, MOST_PEOPLE)
             found = choose_open(epsilon, people, max(len(self.labels), CANDIDATES))
         else:
             if people is not None:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
+            if len(self.labels) == 1:
+                raise ValueError(f"{called} has one label: a question needs at least two")
             found = choose(len(self.labels), epsilon)
         object.__setattr__(self, "mechanism", found.mechanism)
         object.__setattr__(self, "why", found.why)
@@ -157,7 +164,7 @@ class Question:
             object.__setattr__(self, "labels", design.labels)
             return
         has_default = design.labels == YES_NO and len(self.labels) == 2
-        if has_default and self.labels != YES_NO and not _is_reversed(self.labels):
+        if has_default and self.labels != YES_NO and not says_no_first(self.labels):
             reports = self.labels if design.reports == YES_NO else design.reports
             renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
             object.__setattr__(self, "mechanism", renamed)
@@ -176,7 +183,10 @@ class Question:
                 mechanism.over(self.labels)
             return
         if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism")
+            way = "a mechanism is made like KRR(k=4, epsilon=1.0)"
+            if isinstance(mechanism, int | float):
+                way = f"for an epsilon, write epsilon={mechanism:g}"
+            raise TypeError(f"{called} has {shown(mechanism)} for a mechanism: {way}")
         if isinstance(mechanism, mechanisms.Over):
             raise ValueError(
                 f"{called} has a mechanism over candidates, {mechanism}: ask with "
@@ -222,6 +232,14 @@ class Question:
             )
         return number
 
+    def place_of(self, value: object) -> int | None:
+        """Return the number of the answer that a value stands for, or None if it stands for none.
+
+        Booleans stand for yes and no, whole numbers for labels that are numbers.
+        """
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
+
     def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one answer: a label, or any string if the question is open.
 
@@ -253,6 +271,25 @@ class Question:
         >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
         array([0, 2], dtype=uint8)
         """
+        codes, table = self.coded_answers(
+            answers, missing=missing, drop_missing=drop_missing, unknown=unknown
+        )
+        codes = _present(codes) if drop_missing else codes
+        return self.mechanism.encode_coded(codes, cast(Any, table), random)
+
+    def coded_answers(
+        self,
+        answers: object,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> tuple[NDArray[np.integer[Any]], Integers | list[str]]:
+        """Return answers as codes, and the table of what the codes stand for.
+
+        The table has numbers of answers or, for an open question, checked strings. The options are
+        those of `encode_many`. With ``drop_missing``, missing answers have the code `MISSING`.
+        """
         column = coded(answers)
         if not isinstance(drop_missing, bool):
             raise TypeError(f"drop_missing must be True or False, not {shown(drop_missing)}")
@@ -264,12 +301,11 @@ class Question:
         if isinstance(self.mechanism, OpenMechanism):
             if drop_missing:
                 column = without_empty(column)
-            return self._encode_texts(column, random, missing, drop_missing, unknown)
+            return self._coded_texts(column, missing, drop_missing, unknown)
         table = self._table(column.values, missing, unknown)
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table, drop_missing)
-        codes = _present(column.codes) if drop_missing else column.codes
-        return self.mechanism.encode_coded(codes, table, random)
+        return column.codes, table
 
     def encode_column(
         self, answers: object, random: ChanceInBulk = None, **options: Any
@@ -281,14 +317,9 @@ class Question:
         """
         return self.mechanism.shape.column(self.encode_many(answers, random, **options))
 
-    def _encode_texts(
-        self,
-        column: Coded,
-        random: ChanceInBulk,
-        missing: str | None,
-        drop_missing: bool,
-        unknown: str | None,
-    ) -> Reports:
+    def _coded_texts(
+        self, column: Coded, missing: str | None, drop_missing: bool, unknown: str | None
+    ) -> tuple[NDArray[np.integer[Any]], list[str]]:
         mechanism = cast("OpenMechanism[Any]", self.mechanism)
         if unknown is not None:
             raise ValueError(f"{self._called} is open and takes any string: leave unknown out")
@@ -305,10 +336,11 @@ class Question:
             except (TypeError, ValueError) as error:
                 used = np.flatnonzero(codes == number)
                 if len(used):
-                    way = ": leave such answers out with drop_missing=True" if value == "" else ""
+                    empty = isinstance(value, str) and not value
+                    way = ": leave such answers out with drop_missing=True" if empty else ""
                     raise type(error)(f"answer number {int(used[0])}: {error}{way}") from None
                 texts.append("unused")
-        return mechanism.encode_coded(_present(codes), texts, random)
+        return codes, texts
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None
@@ -321,6 +353,8 @@ class Question:
         self.closed  # noqa: B018 - refuses an open question
         column = coded(answers)
         table = self._table(column.values, missing, unknown)
+        if missing is None:
+            self._refuse_missing(column.codes, "leave them out")
         if int(table.min()) < 0:
             self._refuse_bad(column.codes, table)
         return np.asarray(table[column.codes])
@@ -348,20 +382,21 @@ class Question:
         bad = np.isin(codes, wrong)
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are not labels of {self._called} "
+                f"{_of(bad, 'answers', 'not labels')} of {self._called} "
                 f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
-                "correct them, or name a label for them with unknown=..."
+                f"correct them{OR_NAMED}"
             )
 
-    def _refuse_missing(self, codes: Any) -> None:
+    def _refuse_missing(
+        self, codes: Any, way: str = "leave them out with drop_missing=True"
+    ) -> None:
         if len(codes) == 0 or int(codes.min()) >= 0:
             return
         bad = codes == MISSING
         if bad.any():
             raise ValueError(
-                f"{int(bad.sum())} of {len(codes)} answers are missing, first answer number "
-                f"{int(bad.argmax())} (from 0): leave them out with drop_missing=True, or name a "
-                "label for them with missing=..."
+                f"{_of(bad, 'answers', 'missing')}, first answer number "
+                f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
             )
 
     @cached_property
@@ -375,7 +410,7 @@ class Question:
     def _number_of(self, value: Any) -> int:
         """Return the number of the label that a value stands for."""
         if isinstance(value, bool | np.bool_):
-            names = _BOOLEANS[bool(value)]
+            names = BOOLEANS[bool(value)]
             named = [n for label, n in self._numbers.items() if label.lower() in names]
             return named[0] if len(named) == 1 else _UNKNOWN
         if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -391,22 +426,59 @@ class Question:
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
-        return self.mechanism.count(reports)
+        try:
+            return self.mechanism.count(reports)
+        except BadReportError:
+            self._refuse_labels(reports)
+            raise
+
+    def _refuse_labels(self, reports: Any) -> None:
+        """Refuse labels in place of reports, if there are any."""
+        mechanism = self.mechanism
+        names = {
+            *self.labels,
+            *(mechanism.reports if isinstance(mechanism, mechanisms.Design) else ()),
+        }
+        try:
+            codes, values = coded(reports)
+        except (TypeError, ValueError):
+            return
+        labels = [n for n, value in enumerate(values) if isinstance(value, str) and value in names]
+        if labels:
+            way = "randomise answers with encode_many(answers) first"
+            if isinstance(mechanism, mechanisms.Design | mechanisms.KRR):
+                way += "; if they were randomised already, use count_reported(answers)"
+            at = int(np.isin(codes, labels).argmax())
+            raise BadReportError(at, f"is a label, not a report: {way}") from None
 
     def count_reported(
         self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
     ) -> Counts:
         """Add up answers that were randomised already, on paper or by telephone, by their labels.
 
-        For mechanisms whose report is an answer (`KRR`) or has a name (`Design`). Nothing is
-        randomised here. Missing ones are refused, unless ``drop_missing`` leaves them out, and so
-        are those that are no reports, unless ``unknown`` names a report for them.
+        They are a column with one label per person, or totals: a mapping from label to number of
+        people, or the ``value_counts()`` of pandas. For mechanisms whose report is an answer
+        (`KRR`) or has a name (`Design`). Nothing is randomised here. Missing ones are refused,
+        unless ``drop_missing`` leaves them out, and so are those that are no reports, unless
+        ``unknown`` names a report for them.
 
         >>> from murmurs.mechanisms.survey_designs import crosswise
         >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
         >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
         array([1, 1])
+        >>> crossed.count_reported({"same": 620, "different": 380}).n
+        1000
         """
+        stand_in = self._of_reports()
+        totals = stand_in._totals_in(reported)
+        if totals is not None:
+            cells = stand_in._added(totals, drop_missing, unknown)
+            return Counts(self.mechanism, sum(cells), np.array(cells))
+        found, there = self.as_reports(reported, drop_missing=drop_missing, unknown=unknown)
+        return self.mechanism.count(found[there])
+
+    def _of_reports(self) -> Question:
+        """Return a question whose labels are the names of the reports."""
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
             names = mechanism.reports or mechanism.labels or self.labels
@@ -418,37 +490,89 @@ class Question:
             raise ValueError(
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
-        stand_in = Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+        return Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+
+    def as_reports(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> tuple[Reports, NDArray[np.bool_]]:
+        """Return answers that were randomised already as reports, and which of them are there.
+
+        The reports in place of those that are missing mean nothing.
+        """
+        stand_in = self._of_reports()
         codes, values = coded(reported)
         gone = codes == MISSING
         if gone.any() and not drop_missing:
             raise ValueError(
-                f"{int(gone.sum())} of {len(codes)} reported answers are missing, first number "
+                f"{_of(gone, 'reported answers', 'missing')}, first number "
                 f"{int(gone.argmax())}: leave them out with drop_missing=True"
             )
         table = stand_in._table(values, None, unknown)
         table[-1] = 0  # those that are missing keep their places until the others are checked
         stand_in._refuse_bad(codes, table)
-        return mechanism.count(table[codes[~gone]].astype(mechanism.shape.dtype))
+        return table[codes].astype(self.mechanism.shape.dtype), ~gone
+
+    def _totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
+        """Return labels with their numbers, if this is a mapping or has labels for its index."""
+        if isinstance(reported, Mapping):
+            return reported
+        index: Any = getattr(reported, "index", None)
+        if callable(index) or not hasattr(index, "tolist") or getattr(reported, "ndim", 0) != 1:
+            return None
+        labels = index.tolist()
+        if not any(isinstance(label, str) and label in self._numbers for label in labels):
+            return None
+        return dict(zip(labels, cast(Any, reported).tolist(), strict=True))
+
+    def _added(
+        self, totals: Mapping[Any, Any], drop_missing: bool, unknown: str | None
+    ) -> list[int]:
+        """Return the total of each label; errors do not quote others, which may be answers."""
+        cells = [0] * len(self.labels)
+        for position, (label, total) in enumerate(totals.items()):
+            if is_missing(label):
+                if drop_missing:
+                    continue
+                raise ValueError(
+                    "some reported answers are missing: leave them out with drop_missing=True"
+                )
+            number = self._number_of(label)
+            if number == _UNKNOWN and unknown is None:
+                raise ValueError(
+                    f"label number {position} (from 0) of these totals is not a report to "
+                    f"{self._called}; reports are {listed(self.labels)}: correct it, or name a "
+                    "report for it with unknown=..."
+                )
+            number = self._named_for("unknown", cast(str, unknown)) if number < 0 else number
+            told = f"the number of people who reported {shown(self.labels[number])}"
+            cells[number] += whole(total, told, 0, MOST_PEOPLE)
+        return cells
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
 
         ``people`` says how many hold each answer: a mapping from label to number, a labelled
-        Series, or a list in the order of the labels. For an open question it maps strings to
-        numbers.
+        Series, or a list in the order of the labels. For an open question it is a mapping or a
+        Series with the strings as labels.
         """
         if isinstance(self.mechanism, OpenMechanism):
-            if not isinstance(people, Mapping):
+            pairs = pairs_of(people, "people")
+            if pairs is None:
                 raise TypeError(
-                    f"{self._called} is open: people is a mapping from string to number of people"
+                    f"{self._called} is open: people is a mapping from string to number of people, "
+                    "or a labelled Series such as value_counts()"
                 )
-            over = self.mechanism.over(list(people), complete=True)
-            drawn = over.simulate(list(people.values()), random)
+            over = self.mechanism.over([text for text, _ in pairs], complete=True)
+            drawn = over.simulate([number for _, number in pairs], random)
             return Counts(self.mechanism, drawn.n, drawn.cells)
         k = self.mechanism.k
-        given = in_order(people, k, self.labels, "people", self._called)
+        given = in_order(people, k, self.labels, "people", self._called, self._find)
         return self.mechanism.simulate(given, random)
+
+    def _find(self, value: object) -> int | None:
+        """Return the number of the label that a value stands for, as in `encode_many`."""
+        number = self._number_of(value)
+        return None if number == _UNKNOWN else number
 
     def estimate(
         self,
@@ -469,12 +593,14 @@ class Question:
                 "question.count(reports)"
             )
         if counts.mechanism != self.mechanism:
+            same = f"{counts.mechanism}" == f"{self.mechanism}"  # a design is shown by its size
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {self._called}, which has "
-                f"{self.mechanism}"
+                f"{self.mechanism}{' with other probabilities or labels' if same else ''}"
             )
         if self.is_open:
-            wanted = self.labels if candidates is None else tuple(candidates)
+            given = self.labels if candidates is None else candidates
+            wanted = as_tuple(given, "candidates")
             if not wanted:
                 raise ValueError(
                     f"{self._called} is open: say which strings to look for, with candidates=[...]"
@@ -503,75 +629,12 @@ def _present(codes: Any) -> Any:
     return codes[~missing] if missing.any() else codes
 
 
-def _is_reversed(labels: tuple[str, ...]) -> bool:
-    """Whether the first of two labels says no, or the second yes; designs have yes first.
+def _of(bad: Any, what: str, how: str) -> str:
+    """Return how many of them are so, as in "1 of 600 answers is missing".
 
-    >>> _is_reversed(("No", "Yes")), _is_reversed(("Yes, once", "No")), _is_reversed(("a", "b"))
-    (True, False, False)
+    >>> _of(np.array([True, False]), "answers", "not labels")
+    '1 of 2 answers is not a label'
     """
-    words = [label.casefold().replace(",", " ").split() for label in labels]
-    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
-    return first in _BOOLEANS[False] or second in _BOOLEANS[True]
-
-
-class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of a question in a survey file."""
-
-    name: str
-    mechanism: dict[str, Any] | None = None
-    labels: list[str] = []
-    text: str = ""
-    epsilon: float | None = None
-    people: int | None = None
-    open: bool | None = None
-    ordered: bool = False
-
-    def settled(self) -> Question:
-        """Return the question, with what the file leaves open filled in."""
-        rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
-        mechanism = None if self.mechanism is None else self._made(dict(self.mechanism))
-        return Question(
-            self.name,
-            tuple(self.labels),
-            cast(Any, mechanism),
-            self.text,
-            ordered=self.ordered,
-            **cast(Any, rest),
-        )
-
-    def _made(self, mechanism: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
-        name = shown(self.name)
-        over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
-        if over:
-            raise ValueError(
-                f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
-                "give them when estimating"
-            )
-        kind = str(mechanism.get("name"))
-        if kind in mechanisms.survey_designs.BY_NAME:
-            return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
-        if kind not in [*mechanisms.OPEN, "Design", "Product"]:
-            if not self.labels:
-                raise ValueError(
-                    f"question {name} has no labels; only open mechanisms "
-                    f"({', '.join(mechanisms.OPEN)}) and designs do without"
-                )
-            mechanism = {"k": len(self.labels), **mechanism}
-        return self._single(mechanism)
-
-    def _single(self, document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
-        """Return the mechanism of one question; a product is that of several."""
-        made = mechanisms.from_document(document)
-        if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
-            raise ValueError(
-                f"question {shown(self.name)} has a Product for a mechanism, which is that of "
-                "several questions: ask them one by one"
-            )
-        return made
-
-
-def question_from_document(document: Any) -> Question:
-    """Return the question that a JSON object describes; the inverse of ``to_document``."""
-    with reading_as("a question"):
-        file = msgspec.convert(document, QuestionFile)
-    return file.settled()
+    many = int(bad.sum())
+    told = f"are {how}" if many != 1 else f"is {how.replace('not labels', 'not a label')}"
+    return f"{many} of {len(bad):,} {what} {told}"

@@ -1,8 +1,8 @@
 """Survey: the public contract, one JSON document that devices, collectors and analysts share.
 
 It lists the questions with their labels and mechanisms, including the integer probabilities, so
-that everybody computes with the same numbers. Its fingerprint is the SHA-256 of its canonical form
-(RFC 8785): any change makes it a different survey.
+that everybody computes with the same numbers, and says which questions are reported together. Its
+fingerprint is the SHA-256 of its canonical form (RFC 8785): any change makes it a different survey.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import msgspec
 from murmurs.boundary.checks import index, shown
 from murmurs.boundary.documents import canonical, document, reading_as
 from murmurs.boundary.texts import as_tuple, check_name, listed
-from murmurs.question import Question, QuestionFile
+from murmurs.joint import Asked, Joint
+from murmurs.joint.entry import JointFile
+from murmurs.question import Question
+from murmurs.question_file import QuestionFile
 
 FORMAT = 1
 """The document version that this release writes; it reads all versions up to this one."""
@@ -30,11 +33,12 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     questions: list[QuestionFile]
     version: int = 1
     murmurs: int = FORMAT
+    joint: list[JointFile] = []
 
 
 @dataclass(frozen=True)
 class Survey:
-    """Questions under a name and a version.
+    """Questions under a name and a version; ``joints`` say which are reported together.
 
     >>> survey = Survey.from_toml('''
     ... name = "coffee"
@@ -52,6 +56,7 @@ class Survey:
     name: str
     questions: tuple[Question, ...]
     version: int = 1
+    joints: tuple[Joint, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "a survey")
@@ -75,6 +80,32 @@ class Survey:
             if question.name in seen:
                 raise ValueError(f"survey {name} has the question {shown(question.name)} twice")
             seen.add(question.name)
+        self._check_joints(seen)
+
+    def _check_joints(self, seen: set[str]) -> None:
+        """Refuse joints of other questions, and a question that would be reported twice."""
+        name = shown(self.name)
+        object.__setattr__(self, "joints", as_tuple(self.joints, f"joints of {name}"))
+        within: dict[str, str] = {}
+        for joint in self.joints:
+            if not isinstance(joint, Joint):
+                raise TypeError(f"survey {name} has {shown(joint)} for a joint of questions")
+            if joint.name in seen:
+                raise ValueError(f"survey {name} has the name {shown(joint.name)} twice")
+            seen.add(joint.name)
+            for question in joint.questions:
+                if question not in self.questions:
+                    raise ValueError(
+                        f"survey {name} has the joint {shown(joint.name)} of a question "
+                        f"{shown(question.name)} that is not one of its own"
+                    )
+                if question.name in within:
+                    raise ValueError(
+                        f"survey {name} has the question {shown(question.name)} in the joints "
+                        f"{shown(within[question.name])} and {shown(joint.name)}, and each report "
+                        "of it would cost its epsilon: put all these questions into one joint"
+                    )
+                within[question.name] = joint.name
 
     @classmethod
     def from_toml(cls, text: str | bytes) -> Survey:
@@ -99,31 +130,65 @@ class Survey:
         with reading_as("a survey"):
             file = msgspec.convert(found, _SurveyFile)
         questions = tuple(question.settled() for question in file.questions)
-        return cls(file.name, questions, file.version)
+        known = {question.name: question for question in questions}
+        joints = tuple(joint.settled(known) for joint in file.joint)
+        return cls(file.name, questions, file.version, joints)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the questions, and those of the joints."""
+        joints = tuple(joint.name for joint in self.joints)
+        return (*(question.name for question in self.questions), *joints)
 
     def question(self, name: str) -> Question:
         """Return the question with this name."""
         for question in self.questions:
             if question.name == name:
                 return question
-        names = listed(tuple(question.name for question in self.questions))
+        names = listed(self.names)
         raise ValueError(f"survey {shown(self.name)} has no question {shown(name)}; it has {names}")
 
-    def __getitem__(self, name: str) -> Question:
-        """Return the question with this name: survey["drink"]."""
+    def joint(self, *names: str) -> Joint:
+        """Return the joint of these questions, in this order.
+
+        It is the one that the survey lists; if it lists none of them together, it is the product of
+        their own mechanisms, for reports to the single questions that came in one submission.
+        """
+        asked = [self.question(name) for name in names]
+        for joint in self.joints:
+            if set(joint.names) & set(names):
+                if joint.names == names:
+                    return joint
+                raise ValueError(
+                    f"survey {shown(self.name)} asks {listed(joint.names)} together, in this "
+                    "order: take margins of that table"
+                )
+        return Joint(*asked)
+
+    def asked(self, name: str) -> Asked:
+        """Return the question or the joint of questions with this name."""
+        for joint in self.joints:
+            if joint.name == name:
+                return joint
+        return self.question(name)
+
+    def __getitem__(self, name: str) -> Asked:
+        """Return the question or joint with this name: survey["drink"], survey["drink+age"]."""
         try:
-            return self.question(name)
+            return self.asked(name)
         except ValueError as error:
             raise KeyError(str(error)) from None
 
     def to_document(self) -> dict[str, Any]:
         """Return the survey as plain values for JSON."""
-        return {
+        document = {
             "murmurs": FORMAT,
             "name": self.name,
             "version": self.version,
             "questions": [question.to_document() for question in self.questions],
         }
+        joints = [joint.to_entry() for joint in self.joints]
+        return document | ({"joint": joints} if joints else {})
 
     def to_json(self) -> str:
         """Return the document that is published."""
@@ -162,6 +227,10 @@ def _check_fields(found: Any) -> None:
         if isinstance(question, dict):
             name = f"question {shown(question.get('name'))}"
             _check_known(question, name, "a question", QuestionFile)
+    joints = found.get("joint")
+    for joint in joints if isinstance(joints, list) else []:
+        if isinstance(joint, dict):
+            _check_known(joint, f"joint {shown(joint.get('name'))}", "a joint", JointFile)
 
 
 def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.Struct]) -> None:

@@ -13,10 +13,17 @@ import pytest
 import murmurs as mm
 from murmurs import KRR, ORR, Counts, ORappor, Question, Rappor, Survey
 from murmurs.hashing.layout import listed
-from murmurs.mechanisms import BY_NAME, OPEN, Over, counts_from_document, from_document
+from murmurs.mechanisms import (
+    BY_NAME,
+    OPEN,
+    Over,
+    Prefixes,
+    counts_from_document,
+    from_document,
+)
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.question import question_from_document
+from murmurs.question_file import question_from_document
 from tests import laws
 
 GOOGLE = Rappor(width=8, hashes=3, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")
@@ -30,6 +37,8 @@ ALL: list[Any] = [
     ORR(epsilon=1.0, width=3, cohorts=3, salt=1),
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7),
     Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7),
+    Prefixes(epsilon=2.0, width=4, levels=((2, 3), (4, 2)), salt=3),
+    mm.OpenProduct([ORR(epsilon=1.0, width=3, cohorts=3), KRR(k=2, epsilon=1.0)]),
     GOOGLE,
     GOOGLE.over(TEXTS),
     GOOGLE.over(TEXTS, complete=True),
@@ -56,6 +65,7 @@ def test_every_kind_is_there() -> None:
         mm.BooleanRappor,
         mm.Among,
         mm.Product,
+        mm.OpenProduct,
     }
 
 
@@ -71,7 +81,8 @@ def test_a_mechanism_is_read_back(mechanism: Any) -> None:
 
 @every
 def test_counts_are_read_back(mechanism: Any) -> None:
-    source = mechanism if hasattr(mechanism, "k") else mechanism.over(["tea", "mate"])
+    listed_ones = [["tea"], None] if isinstance(mechanism, mm.OpenProduct) else ["tea", "mate"]
+    source = mechanism if hasattr(mechanism, "k") else mechanism.over(listed_ones)
     drawn = source.simulate([3] * source.k, np.random.default_rng(1))
     for counts in (Counts(mechanism, drawn.n, drawn.cells), mechanism.count([])):
         again = counts_from_document(in_json(counts.to_document()))

@@ -172,7 +172,7 @@ MECHANISMS: list[Mechanism[Any]] = [
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_the_expected_l1_error_is_that_of_simulated_surveys(mechanism: Mechanism[Any]) -> None:
-    """The mean of 2000 surveys; beyond 5.5 of its standard errors once in 2e7 runs.
+    """The mean of 500 surveys; beyond 5.5 of its standard errors once in 2e7 runs.
 
     Half a percent is left for errors that are only nearly normal.
     """
@@ -182,7 +182,7 @@ def test_the_expected_l1_error_is_that_of_simulated_surveys(mechanism: Mechanism
     errors = np.array(
         [
             np.abs(mechanism.channel.invert(mechanism.simulate(people, rng).cells, n) - shares)
-            for _ in range(2000)
+            for _ in range(500)
         ]
     ).sum(axis=1)
     reach = REACH * errors.std() / np.sqrt(len(errors)) + 0.005 * errors.mean()

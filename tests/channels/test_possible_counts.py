@@ -29,7 +29,7 @@ from murmurs import (
     Rappor,
     Subset,
 )
-from murmurs.mechanisms import BY_NAME, OPEN
+from murmurs.mechanisms import BY_NAME, OPEN, Prefixes
 from murmurs.mechanisms.local_hashing import Hashing
 from tests import laws
 
@@ -56,6 +56,10 @@ LISTED: list[tuple[Any, int]] = [  # with how many reports
     (ORR(epsilon=1.0, width=3, cohorts=2), 3),
     (ORR(epsilon=1.0, width=3, cohorts=2).over(["tea", "mate"]), 3),
     (ORappor(epsilon=1.0, width=2, cohorts=2), 3),
+    (Prefixes(epsilon=1.0, width=2, levels=((1, 1), (2, 1))), 3),
+    (mm.Product([KRR(k=2, epsilon=1.0), KRR(k=3, epsilon=1.0)]), 3),
+    (mm.Product([KRR(k=2, epsilon=1.0), OUE(k=2, epsilon=1.0)]), 2),
+    (mm.Product([Subset(k=3, epsilon=1.0, w=1), SUE(k=2, epsilon=1.0)]), 2),
     (Rappor(width=2, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875), 2),
 ]
 named = [pytest.param(mechanism, n, id=repr(mechanism)) for mechanism, n in LISTED]

@@ -61,6 +61,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("counts.json", "monday.json", "tuesday.json"):
         counts = question.closed.simulate([10, 20, 30, 40], rng)
         write_counts(tmp_path / name, SURVEY, question, counts)
+    joint = BOTH.joint("drink", "sugar")
+    counts = joint.simulate([[10, 20], [30, 40], [50, 60], [70, 80]], rng)
+    write_counts(tmp_path / "drink-sugar.json", BOTH, joint, counts)
     return tmp_path
 
 
@@ -254,6 +257,9 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("simulate coffee.json - -o x", f'"{"x" * 200_000}",1\n', "line 1: "),
     ("estimate coffee.json", None, "coffee.json is a survey, not counts: run murmurs count first"),
     ("estimate answers.txt", None, "answers.txt is not a file of counts: this is not JSON: "),
+    ("estimate answers.txt", None, "; if it has reports or answers, run murmurs count first"),
+    ("estimate people.csv", None, "; if it has reports or answers, run murmurs count first"),
+    ("estimate coffee.toml", None, "; if it is a survey, run murmurs count with it first"),
     ("estimate counts.json --method best", None, "'best' is not"),
     ("mechanisms --answers 1", None, "k must be from 2 to 1000000, not 1"),
     ("mechanisms --epsilon 0", None, "epsilon must be from 1e-06 to 700, not 0"),

@@ -305,7 +305,7 @@ def test_cells_hold_the_json_form_of_lists(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("7", "r.csv, line 3: this report is not a Category(count=4): 7 is outside 0..3"),
+        ("7", "r.csv, line 3: this report is not a number from 0 to 3: if the"),
         ("", "r.csv, line 3: this report is missing: leave it out"),
         ("tea", "r.csv, line 3: this is a label, not a report: if the answers were randomised alr"),
         ("chai", "r.csv, line 3: this report is refused: 3 bytes are not one report of 1 bytes"),
@@ -478,3 +478,79 @@ def test_segments_are_told_in_order(desk: Path) -> None:
     wanted = [f"  {week}: 1" for week in ("2", "9", "10", "11", "x")]
     assert good(f"encode {rest} -o r.bin").splitlines()[1:] == wanted
     assert good(f"count {rest} --reported -o c.json").splitlines()[1:] == wanted
+
+
+@pytest.mark.parametrize("age", [37, 255, -37, 2**63 + 37])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_number_that_is_no_report_is_not_told(suffix: str, age: int, desk: Path) -> None:
+    """It may be an answer, such as an age."""
+    path = desk / f"ages.{suffix}"
+    if suffix == "csv":
+        path.write_text(f"age\n0\n{age}\n")
+    elif suffix == "jsonl":
+        path.write_text(f'{{"age": 0}}\n{{"age": {age}}}\n')
+    else:
+        kind = pa.uint8() if 0 <= age < 256 else None
+        pq.write_table(pa.table({"age": pa.array([0, abs(age)], kind or pa.uint64())}), path)
+    said = refused(f"count coffee.toml ages.{suffix} --column age --question drink -o x", desk)
+    assert str(abs(age)) not in said
+    assert ("line 2" if suffix == "jsonl" else "line 3" if suffix == "csv" else "row 2") in said
+    assert "from 0 to" in said or "not base64" in said
+
+
+def test_a_field_that_no_line_has_is_named(desk: Path) -> None:
+    (desk / "t.jsonl").write_text('{"report": 1, "week": 40}\n{"report": 0, "week": 41}\n')
+    start = "count coffee.toml t.jsonl --question drink -o x.json"
+    said = refused(f"{start} --column reprot", desk)
+    assert said.startswith("t.jsonl, line 1: this report is missing")
+    assert said.endswith("(no line so far has a field called 'reprot')")
+    said = refused(f"{start} --column report --by weak", desk)
+    assert said.startswith("t.jsonl, line 1: the segment is missing: write one there, ")
+    assert said.endswith("(no line so far has a field called 'weak')")
+    (desk / "t.jsonl").write_text('{"report": 1}\n{"week": 41}\n')
+    assert "so far" not in refused(f"{start} --column report", desk)
+
+
+def test_names_of_reports_are_labels_that_need_an_option(desk: Path) -> None:
+    (desk / "said.csv").write_text("said\nsame\ndifferent\n")
+    said = refused("count coffee.toml said.csv --column said --question cheated -o x.json", desk)
+    assert said.startswith("said.csv, line 2: this is a label, not a report: ")
+
+
+def test_an_answer_taken_for_a_header_is_refused_with_the_way_out(desk: Path) -> None:
+    end = "--question drink --drop-missing --unknown other"
+    for command in (
+        f"encode coffee.toml bare.csv {end} -o x",
+        f"count {end} --reported coffee.toml bare.csv -o x",
+    ):
+        said = refused(f"{command} --column 1", desk)
+        assert said.startswith("bare.csv has a value in column 1 of its first line, not a name: ")
+        assert "(--no-header)" in said
+        good(f"{command} --column 1 --no-header")
+        (desk / "x").unlink()
+    assert "column 1 of its first line" in refused(
+        "count coffee.toml - --format csv --column 1 --question drink -o x", desk, "2\n0\n"
+    )
+    (desk / "named.csv").write_text("tea\nespresso\n")  # a column may be called like an answer
+    good("encode coffee.toml named.csv --column tea --question drink -o x")
+
+
+def test_a_name_with_other_capitals_is_told_from_other_wrong_names(desk: Path) -> None:
+    said = refused("encode coffee.toml people.csv --column ' Region' --question drink -o x", desk)
+    assert "correct the name (that of column 2 differs only in capitals or blanks) or give" in said
+    assert "capitals" not in refused(
+        "encode coffee.toml people.csv --column regoin --question drink -o x", desk
+    )
+
+
+def test_parquet_without_a_column_is_not_said_to_be_text(desk: Path) -> None:
+    said = refused("encode coffee.toml people.parquet --question drink -o x", desk)
+    assert said == "people.parquet has columns: add --column with a name or a number"
+
+
+def test_encoding_with_a_design_notes_that_answers_are_randomised_now(desk: Path) -> None:
+    result = run("encode coffee.toml - --question cheated -o x.bin", "yes\nno\n")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Note: the answers were randomised now.")
+    assert "murmurs count --reported" in result.stderr
+    assert run("encode coffee.toml - --question drink -o y.bin", "tea\n").stderr == ""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs import Survey
+from murmurs import Question, Survey
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.segments import segments_of
 from tests.cli.test_cli import SURVEY, TOML, desk, good, refused, run
@@ -177,8 +177,9 @@ def test_another_question_is_refused(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("trend week1.json", "a trend needs at least two estimates, not 1"),
-        ("trend week1.json week2.json --names a", "--names has 1 names for 2 files"),
+        ("trend week1.json", "at least two files of counts: for one, run murmurs estimate"),
+        ("trend week1.json week2.json --names a", "--names has 1 name for 2 files"),
+        ("trend week1.json week2.json --names a,b,c", "--names has 3 names for 2 files"),
         ("trend week1.json week2.json --names a,a", "two estimates have the name 'a'"),
         ("trend week1.json week2.json --csv --json", "give one of them"),
         ("compare week1.json week2.json --csv --json", "give one of them"),
@@ -198,6 +199,7 @@ def test_the_json_of_an_estimate_says_what_was_detected(desk: Path) -> None:
     line = "estimate home1.json --candidates candidates.txt"
     document = json.loads(good(f"{line} --json"))
     question, counts = read_counts(desk / "home1.json")
+    assert isinstance(question, Question)
     wanted = question.estimate(counts, candidates=["a", "b", "c"]).detected(0.05)
     assert document["detected"] == wanted.to_document()
     assert document["detected"]["present"][:3] == [True, True, False]
@@ -282,3 +284,29 @@ def test_what_files_have_in_common_is_no_part_of_the_segment(
     stems: list[str], names: list[str]
 ) -> None:
     assert segments_of(stems) == names
+
+
+@pytest.mark.parametrize("command", ["compare", "trend"])
+def test_few_people_are_noted_on_the_command_line_too(command: str, desk: Path) -> None:
+    question = SURVEY.questions[0]
+    write_counts(desk / "few.json", SURVEY, question, question.closed.simulate([1, 1, 0, 0]))
+    told = "with only 2 people on one side, intervals and p-values are rough"
+    assert good(f"{command} few.json week1.json").rstrip().endswith(f"Note: {told}.")
+    assert json.loads(good(f"{command} few.json week1.json --json"))["notes"] == [told]
+
+
+def test_weeks_in_the_order_of_a_shell_are_noted(desk: Path) -> None:
+    for week in (9, 10, 11):
+        (desk / f"counts-{week}.json").write_bytes((desk / "week1.json").read_bytes())
+    globbed = "trend counts-10.json counts-11.json counts-9.json"
+    note = run(globbed).stderr
+    assert "10 first, 9 last. If they are periods" in note
+    assert "in the order of time: 9 first, 11 last." in note
+    for line in (
+        f"{globbed} --groups",
+        f"{globbed} --names a,b,c",
+        "trend counts-9.json counts-10.json counts-11.json",
+        "trend counts-11.json counts-10.json counts-9.json",  # on purpose
+        "trend week1.json week2.json week3.json",
+    ):
+        assert run(line).stderr == ""

@@ -30,7 +30,7 @@ from murmurs.cli.output import Command, new_file
 from murmurs.files.counts import add_counts, read_counts, write_counts
 from murmurs.files.reports import count_reports, read_reports, write_reports
 from murmurs.rappor.reports import write_reports as write_rappor_reports
-from tests.cli.test_cli import ANSWERS, PEOPLE, SURVEY, TOML, good, refused, run
+from tests.cli.test_cli import ANSWERS, PEOPLE, SECOND, SURVEY, TOML, good, refused, run
 from tests.cli.test_rappor import write_pairs
 
 OPEN = """
@@ -46,6 +46,7 @@ WRITERS = {
     "add": "add monday.json tuesday.json -o OUT",
     "simulate": "simulate coffee.json people.csv -o OUT --seed 1",
     "estimate": "estimate home.json --survey pages.toml --candidates strings.txt --plot OUT",
+    "joint": "joint two.toml first.bin second.bin --candidates home=strings.txt -o OUT",
     "compare": "compare monday.json tuesday.json --plot OUT",
     "trend": "trend monday.json tuesday.json --plot OUT",
     "rappor map": "rappor map --params params.csv --candidates strings.txt -o OUT",
@@ -95,6 +96,10 @@ def write_files(tmp_path: Path) -> Path:
             tmp_path / name, SURVEY, question, question.closed.simulate([10, 20, 30, 40], rng)
         )
     good("simulate pages.toml - --seed 1 -o home.json", "apple,3000\nbanana,500\n")
+    (tmp_path / "two.toml").write_text(OPEN + SECOND)
+    (tmp_path / "two.csv").write_text("home,sugar\n" + "apple,yes\nbanana,no\n" * 500)
+    for name, column in (("first", "home"), ("second", "sugar")):
+        good(f"encode two.toml two.csv --question {column} --column {column} -o {name}.bin")
     (tmp_path / "params.csv").write_text("k,h,m,p,q,f\n16,2,8,0.25,0.75,0.3\n")
     rappor = Rappor(width=16, hashes=2, cohorts=8, f=0.3, p=0.25, q=0.75, scheme="google")
     for name in ("reports.csv", "more.csv"):
@@ -107,7 +112,7 @@ def write_files(tmp_path: Path) -> Path:
 
 
 def inputs_of(line: str) -> list[str]:
-    return [word for word in line.split() if "." in word]
+    return [word.rpartition("=")[2] for word in line.split() if "." in word]
 
 
 def output_of(name: str, stem: str = "out") -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +36,30 @@ PEOPLE = {"apple": 30_000, "banana": 12_000, "kiwi": 4_000}
 COMMANDS = ["map", "sum", "decode", "assoc", "schemes"]
 
 
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one file of each kind, to work in."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "params.csv").write_text(PARAMS)
-    (tmp_path / "strings.txt").write_text("".join(f"{text}\n" for text in STRINGS), "utf-8")
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one file of each kind, made once and only to be copied."""
+    folder = tmp_path_factory.mktemp("laid")
+    (folder / "params.csv").write_text(PARAMS)
+    (folder / "strings.txt").write_text("".join(f"{text}\n" for text in STRINGS), "utf-8")
     rappor = Rappor(width=16, hashes=2, cohorts=32, f=0.3, p=0.25, q=0.75, scheme="google")
     people = [text for text, n in PEOPLE.items() for _ in range(n)]
     people += [f"stranger {j}" for j in range(4000)]
     reports = rappor.encode_many(people, np.random.default_rng(1))
-    write_reports(tmp_path / "reports.csv", rappor, [reports])
-    write_reports(tmp_path / "half.csv", rappor, [reports[::2]])
-    good("rappor map --params params.csv --candidates strings.txt -o map.csv")
-    good("rappor sum --params params.csv reports.csv -o counts.csv")
-    write_pairs(tmp_path, people[::10], rappor)
+    write_reports(folder / "reports.csv", rappor, [reports])
+    write_reports(folder / "half.csv", rappor, [reports[::2]])
+    write_pairs(folder, people[::10], rappor)
+    with contextlib.chdir(folder):
+        good("rappor map --params params.csv --candidates strings.txt -o map.csv")
+        good("rappor sum --params params.csv reports.csv -o counts.csv")
+    return folder
+
+
+@pytest.fixture
+def desk(laid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one file of each kind, to work in."""
+    shutil.copytree(laid, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -1,10 +1,11 @@
 """Names and order of answers do not matter: estimators are equivariant under permutations.
 
 The shares of permuted answers are the permuted shares, for every estimator and every kind of
-channel. A channel whose answers are alike is permuted by permuting its cells. Of another one the
-answers are given other numbers over the same cells: a hash table gets its columns in another order,
-and any other channel is wrapped so that each of its methods permutes what goes in and what comes
-out. Wherever an estimator looks at an answer's number, its shares differ.
+channel. Of a joint table the answers to each question are permuted: its rows and its columns. A
+channel whose answers are alike is permuted by permuting its cells. Of another one the answers are
+given other numbers over the same cells: a hash table gets its columns in another order, and any
+other channel is wrapped so that each of its methods permutes what goes in and what comes out.
+Wherever an estimator looks at an answer's number, its shares differ.
 
 Sums are made in another order then, so that floats differ in their last digits: by some 1e-15 of
 the numbers involved, through equations whose condition is at most some hundreds. 1e-9 leaves room
@@ -29,6 +30,7 @@ import pytest
 import murmurs as mm
 from murmurs.channel import Channel
 from murmurs.channels.hashed import Sketch
+from murmurs.channels.product import ProductChannel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
@@ -94,6 +96,7 @@ class Reordered:
     mechanism: AnyMechanism
     channel: Channel
     labels: tuple[str, ...]
+    parts: tuple[Reordered, ...] = ()
 
     @property
     def is_longitudinal(self) -> bool:
@@ -107,27 +110,76 @@ class Reordered:
         raise AssertionError("answers are listed")
 
     def select(self, questions: tuple[int, ...]) -> Reordered:
-        raise AssertionError("this is one question")
+        kept = tuple(self.parts[i] for i in sorted(questions))
+        return kept[0] if len(kept) == 1 else together(kept)
 
     def to_document(self) -> dict[str, Any]:
         return self.mechanism.to_document()
 
 
-def reordered(counts: Counts, order: Integers) -> Counts:
+def reordered(counts: Counts, order: Order) -> Counts:
     """Return the counts of the answers in another order."""
     channel = counts.mechanism.channel
+    mechanism = cast(AnyMechanism, counts.mechanism)
+    if isinstance(order, list):
+        return reordered_table(counts, order)
     if isinstance(channel, Symmetric):
         return Counts(counts.mechanism, counts.n, counts.cells[order])
-    mechanism = cast(AnyMechanism, counts.mechanism)
+    return Counts(turned(mechanism, order), counts.n, counts.cells)
+
+
+def turned(mechanism: AnyMechanism, order: Integers) -> Reordered:
+    """Return the mechanism with its answers in another order."""
     labels = getattr(mechanism, "labels", ())
-    turned = tuple(labels[j] for j in order) + tuple(labels[len(order) :]) if labels else ()
-    return Counts(Reordered(mechanism, permuted(channel, order), turned), counts.n, counts.cells)
+    new = tuple(labels[j] for j in order) + tuple(labels[len(order) :]) if labels else ()
+    return Reordered(mechanism, permuted(mechanism.channel, order), new)
+
+
+def reordered_table(counts: Counts, order: list[Integers]) -> Counts:
+    """Return the counts of several questions with the answers to each in another order."""
+    channel, cells, parts = cast(ProductChannel, counts.mechanism.channel), counts.cells, []
+    first = len(channel.cells) - len(channel.axes)
+    of = cast(mm.Product, counts.mechanism).parts
+    for i, (part, axis, own) in enumerate(zip(of, channel.axes, order, strict=True)):
+        if isinstance(part.channel, Symmetric):  # of which the cells are permuted
+            at = own if axis.is_histogram else np.append(0, 1 + own)
+            cells = cells.take(at, first + i)
+            parts.append(Reordered(part, part.channel, ()))
+        else:
+            parts.append(turned(part, own))
+    return Counts(together(parts), counts.n, cells)
+
+
+def together(parts: Sequence[Reordered]) -> Reordered:
+    """Return the product of mechanisms with their answers in another order."""
+    both = mm.Product(tuple(part.mechanism for part in parts))
+    channel = dataclasses.replace(both.channel, factors=tuple(part.channel for part in parts))
+    return Reordered(both, channel, (), tuple(parts))
+
+
+Order = Integers | list[Integers]
+"""Of the answers to one question, or to each of several."""
 
 
 def listed(mechanism: AnyMechanism) -> int:
     """How many answers can change places."""
     channel = mechanism.channel
     return channel.layout.k if isinstance(channel, Sketch) else channel.k
+
+
+def any_order(mechanism: AnyMechanism, rng: np.random.Generator) -> Order:
+    if isinstance(mechanism, mm.Product):
+        return [rng.permutation(listed(part)) for part in mechanism.parts]
+    return rng.permutation(listed(mechanism))
+
+
+def places(order: Order, mechanism: AnyMechanism) -> Integers:
+    """Where the answers come from; "(other)" stays the last answer to its question."""
+    if isinstance(order, list):
+        parts = cast(mm.Product, mechanism).parts
+        own = [places(x, part) for x, part in zip(order, parts, strict=True)]
+        return np.arange(mechanism.k).reshape([part.k for part in parts])[np.ix_(*own)].ravel()
+    return np.append(order, np.arange(len(order), mechanism.k))
 
 
 def open_ones(strings: list[str], cohorts: int, complete: bool = False) -> list[AnyMechanism]:
@@ -168,6 +220,13 @@ KINDS: list[AnyMechanism] = [
     *open_ones(STRINGS, cohorts=4, complete=True),
     mm.PermutedRR(k=100, epsilon=2.0, width=4, cohorts=5),
     ALIKE,
+    mm.Product((mm.KRR(k=4, epsilon=1.0), mm.KRR(k=3, epsilon=2.0))),
+    mm.Product((mm.OUE(k=5, epsilon=1.0), mm.Subset(k=6, epsilon=1.0, w=2))),
+    mm.Product((mm.Hadamard(k=5, epsilon=1.0), mm.KRR(k=2, epsilon=1.0))),
+    mm.Product((mm.KRR(k=2, epsilon=1.0), mm.SUE(k=3, epsilon=2.0), mm.KRR(k=3, epsilon=2.0))),
+    mm.Product(
+        (mm.ORR(epsilon=3.0, width=5, cohorts=8).over(STRINGS[:3]), mm.KRR(k=2, epsilon=1.0))
+    ),
 ]
 """Answers that are alike, that are not, and that cannot be solved for together."""
 
@@ -189,10 +248,10 @@ def run(name: str, counts: Counts, **options: Any) -> Estimate:
 
 
 def assert_permuted(
-    name: str, counts: Counts, order: Integers, within: float = SAME, **options: Any
+    name: str, counts: Counts, order: Order, within: float = SAME, **options: Any
 ) -> None:
     first, second = run(name, counts, **options), run(name, reordered(counts, order), **options)
-    every = np.append(order, np.arange(len(order), len(first.shares)))  # "(other)" stays the last
+    every = places(order, cast(AnyMechanism, counts.mechanism))
 
     def assert_same(of_second: Floats | None, of_first: Floats | None) -> None:
         assert (of_first is None) == (of_second is None)
@@ -222,7 +281,7 @@ def test_permuted_answers_have_permuted_shares(name: str) -> None:
     rng = np.random.default_rng(31)
     for mechanism in usable_kinds(name):
         for counts in collections(mechanism):
-            assert_permuted(name, counts, rng.permutation(listed(mechanism)))
+            assert_permuted(name, counts, any_order(mechanism, rng))
 
 
 @pytest.mark.parametrize("name", CLIMBS)
@@ -230,7 +289,7 @@ def test_so_they_do_after_a_few_steps_and_at_the_top(name: str) -> None:
     rng = np.random.default_rng(31)
     for mechanism in usable_kinds(name):
         for counts in collections(mechanism):
-            order = rng.permutation(listed(mechanism))
+            order = any_order(mechanism, rng)
             assert_permuted(name, counts, order, tolerance=0.02 * counts.n)
             k = mechanism.k
             spread = counts.channel.variance_sampled(np.full(k, 1 / k), counts.n)

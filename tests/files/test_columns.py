@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import json
-import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -266,42 +269,53 @@ def test_parquet_needs_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         next(read_column(tmp_path / "a.parquet", "drink"))
 
 
+def write_rows(path: Path, n: int) -> None:
+    """Write a file of different answers and one region, in the kind that its name says."""
+    values = [f"answer {i % 977} {i} {'x' * 50}" for i in range(n)]
+    kind = path.name.partition(".")[2]
+    if kind == "parquet":
+        table = pa.table({"drink": values, "region": ["north"] * n})
+        pq.write_table(table, path, row_group_size=1000)
+        return
+    if kind == "jsonl":
+        text = "".join(f'{{"drink": "{value}", "region": "north"}}\n' for value in values)
+    elif kind == "txt":
+        text = "".join(f"{value}\n" for value in values)
+    else:
+        text = "drink,region\n" + "".join(f"{value},north\n" for value in values)
+    path.write_bytes(gzip.compress(text.encode(), 1) if kind == "csv.gz" else text.encode())
+
+
+def peak(work: Callable[[], object]) -> int:
+    """The most bytes that Python, NumPy and Arrow had at once during some work."""
+    usual, own = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(own)
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] + int(own.max_memory())
+    finally:
+        tracemalloc.stop()
+        pa.set_memory_pool(usual)
+
+
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "txt"])
 def test_many_rows_are_read_in_bounded_memory(kind: str, tmp_path: Path) -> None:
-    """At most 25 MB more than with a small file: all rows as Python strings would be 45 MB."""
-    path, small = tmp_path / f"a.{kind}", tmp_path / f"small.{kind}"
-    for file, n in ((path, 300_000), (small, 10)):
-        values = [f"answer {i % 977} {i} {'x' * 50}" for i in range(n)]
-        if kind == "parquet":
-            table = pa.table({"drink": values, "region": ["north"] * n})
-            pq.write_table(table, file, row_group_size=2**16)
-            continue
-        if kind == "jsonl":
-            text = "".join(f'{{"drink": "{value}", "region": "north"}}\n' for value in values)
-        elif kind == "txt":
-            text = "".join(f"{value}\n" for value in values)
-        else:
-            text = "drink,region\n" + "".join(f"{value},north\n" for value in values)
-        data = text.encode()
-        file.write_bytes(gzip.compress(data, 1) if kind.endswith("gz") else data)
-    names = (None, None) if kind == "txt" else ("drink", "region")
-    code = (
-        "import resource, sys\n"
-        "from murmurs.files.columns import read_column\n"
-        f"n = sum(len(chunk.values) for chunk in read_column(sys.argv[1], *{names}))\n"
-        "print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
-    )
+    """Five times as many rows take hardly more; all kept together they would."""
+    few, many = tmp_path / f"few.{kind}", tmp_path / f"many.{kind}"
+    write_rows(few, 4000)
+    write_rows(many, 20_000)
 
-    def run(file: Path) -> tuple[int, int]:
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True
-        )
-        n, megabytes = map(int, done.stdout.split())
-        return n, megabytes
+    def chunks(path: Path) -> Iterator[Chunk]:
+        names = (None, None) if kind == "txt" else ("drink", "region")
+        return read_column(path, *names, most=1000)
 
-    (n, most), (_, least) = run(path), run(small)
-    assert n == 300_000
-    assert most - least < 25
+    def counted(path: Path) -> int:
+        return sum(len(chunk.values) for chunk in chunks(path))
+
+    assert (counted(few), counted(many)) == (4000, 20_000)
+    most = 1.4 * peak(lambda: counted(few))
+    assert peak(lambda: counted(many)) < most < peak(lambda: list(chunks(many)))
 
 
 # Segments
@@ -391,3 +405,31 @@ def test_columns_of_one_name_are_refused_by_number_too(tmp_path: Path) -> None:
     for column in ("d", 1, "2"):
         with pytest.raises(ValueError, match="has several columns called 'd': rename them"):
             list(read_column(path, column))
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_an_empty_line_of_a_single_column_is_a_missing_value(tmp_path: Path, header: bool) -> None:
+    """So polars and Arrow write missing values; with more columns there is a delimiter."""
+    path = tmp_path / "a.csv"
+    column = pl.DataFrame({"drink": ["tea", None, "mate"]})
+    path.write_text(column.write_csv(include_header=header))
+    chunk = next(read_column(path, 1, header=header))
+    assert chunk.values == ["tea", None, "mate"]
+    assert list(chunk.places) == ([2, 3, 4] if header else [1, 2, 3])
+    column.with_columns(region=pl.lit("north")).write_csv(path)
+    assert next(read_column(path, 1)).values == ["tea", None, "mate"]
+    path.write_text("\ntea\n")
+    assert next(read_column(path, 1, header=False)).values == [None, "tea"]
+
+
+def test_dates_are_segments_and_times_are_not(tmp_path: Path) -> None:
+    path, days = tmp_path / "a.parquet", [datetime.date(2026, 5, 1), datetime.date(2026, 6, 1)]
+    for kind in (pa.date32(), pa.date64()):
+        table = {"drink": ["tea", "mate"], "day": pa.array(days, kind)}
+        pq.write_table(pa.table(table), path)
+        (chunk,) = read_column(path, "drink", "day")
+        found = [segment_name(segment) for segment, _ in chunk.by_segment(path)]
+        assert found == ["2026-05-01", "2026-06-01"]
+    pq.write_table(pa.table({**table, "day": pa.array([1, 2], pa.timestamp("ms"))}), path)
+    with pytest.raises(ValueError, match=r"segments are text, whole numbers or dates, not of type"):
+        next(read_column(path, "drink", "day"))

@@ -14,37 +14,45 @@ from typing import Any
 import numpy as np
 import pytest
 
-from murmurs import KRR, LOSUE, ORR, OUE, Counts, Question, Subset, Survey
+from murmurs import KRR, LOSUE, ORR, OUE, Counts, Joint, Question, Subset, Survey
 from murmurs.boundary.documents import canonical
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import add_counts, read_counts, write_counts
 from murmurs.files.headers import LONGEST_HEADER
 from murmurs.files.pooled import PeopleError
 from murmurs.files.reports import BLOCK, count_reports, read_reports, write_reports
+from murmurs.joint import Asked
+from murmurs.mechanism import Mechanism
 from murmurs.wire import Reports
 
 RR, UNARY, SETS = KRR(k=300, epsilon=2.0), OUE(k=5, epsilon=1.0), Subset(k=17, epsilon=2.0, w=2)
-SURVEY = Survey(
-    "files",
-    tuple(
-        Question(name, tuple(f"label {j}" for j in range(mechanism.k)), mechanism)
-        for name, mechanism in (("rr", RR), ("unary", UNARY), ("sets", SETS))
-    ),
+ASKED = tuple(
+    Question(name, tuple(f"label {j}" for j in range(mechanism.k)), mechanism)
+    for name, mechanism in (
+        ("rr", RR),
+        ("unary", UNARY),
+        ("sets", SETS),
+        ("yes", KRR(k=2, epsilon=1.0)),
+        ("no", KRR(k=3, epsilon=1.0)),
+    )
 )
+JOINTS = (Joint(*ASKED[1:3]), Joint(*ASKED[3:5], once=True))
+SURVEY = Survey("files", ASKED, joints=JOINTS)
 OTHER = Survey("files", SURVEY.questions, version=2)
-every = pytest.mark.parametrize("question", SURVEY.questions, ids=lambda q: q.name)
+every = pytest.mark.parametrize("question", [*ASKED[:3], *JOINTS], ids=lambda q: q.name)
 
 
-def reports_to(question: Question, n: int, seed: int = 1) -> Reports:
-    rng = np.random.default_rng(seed)
-    return question.closed.encode_many(rng.integers(0, question.closed.k, n), rng)
+def reports_to(question: Asked, n: int, seed: int = 1) -> Reports:
+    rng, mechanism = np.random.default_rng(seed), question.mechanism
+    assert isinstance(mechanism, Mechanism)
+    return mechanism.encode_many(rng.integers(0, mechanism.k, n), rng)
 
 
 # Reports
 
 
 @every
-def test_reports_are_read_as_written(question: Question, tmp_path: Path) -> None:
+def test_reports_are_read_as_written(question: Asked, tmp_path: Path) -> None:
     path, reports = tmp_path / "reports", reports_to(question, 1000)
     assert write_reports(path, SURVEY, question, np.array_split(reports, 3)) == 1000
     of, parts = read_reports(path, SURVEY)
@@ -66,7 +74,7 @@ def by_hand(header: dict[str, Any], reports: bytes, size: int, n: int | None = N
     return data
 
 
-def header_of(question: Question) -> dict[str, Any]:
+def header_of(question: Asked) -> dict[str, Any]:
     return {
         "murmurs": "reports",
         "format": 1,
@@ -78,7 +86,7 @@ def header_of(question: Question) -> dict[str, Any]:
 @every
 @pytest.mark.parametrize("n", [0, 1, 1365, 1366, 10_000])
 def test_a_file_of_reports_has_the_bytes_that_are_described(
-    question: Question, n: int, tmp_path: Path
+    question: Asked, n: int, tmp_path: Path
 ) -> None:
     reports = reports_to(question, n)
     write_reports(tmp_path / "reports", SURVEY, question, [reports])
@@ -97,7 +105,7 @@ def test_the_bytes_of_a_file_do_not_tell_how_the_reports_came(tmp_path: Path) ->
 
 
 @every
-def test_counting_a_file_is_counting_its_reports(question: Question, tmp_path: Path) -> None:
+def test_counting_a_file_is_counting_its_reports(question: Asked, tmp_path: Path) -> None:
     path, reports = tmp_path / "reports", reports_to(question, 500)
     write_reports(path, SURVEY, question, [reports])
     assert question.mechanism.count(read_reports(path, SURVEY)[1]) == question.mechanism.count(
@@ -231,7 +239,7 @@ def saved(path: Path) -> tuple[int, list[str]]:
 
 @every
 def test_a_file_cut_anywhere_is_refused_and_its_whole_blocks_can_be_saved(
-    question: Question, tmp_path: Path
+    question: Asked, tmp_path: Path
 ) -> None:
     """Every place in a small file, among them every boundary of a report and of a block."""
     path, size = tmp_path / "reports", question.mechanism.shape.size
@@ -270,7 +278,7 @@ def test_what_is_saved_of_a_cut_file_are_its_first_reports(tmp_path: Path) -> No
 
 
 @every
-def test_a_file_with_any_byte_altered_is_refused(question: Question, tmp_path: Path) -> None:
+def test_a_file_with_any_byte_altered_is_refused(question: Asked, tmp_path: Path) -> None:
     path, size = tmp_path / "reports", question.mechanism.shape.size
     write_reports(path, SURVEY, question, [reports_to(question, BLOCK // size + 5)])
     data, start = path.read_bytes(), path.read_bytes().index(b"\n") + 1
@@ -485,7 +493,7 @@ def test_a_written_file_has_the_rights_of_a_new_one(tmp_path: Path) -> None:
 
 
 @every
-def test_counts_are_read_as_written(question: Question, tmp_path: Path) -> None:
+def test_counts_are_read_as_written(question: Asked, tmp_path: Path) -> None:
     path, counts = tmp_path / "counts", question.mechanism.count(reports_to(question, 300))
     write_counts(path, SURVEY, question, counts)
     assert read_counts(path) == (question, counts)
@@ -748,3 +756,31 @@ def test_errors_about_people_speak_the_language_of_the_caller(tmp_path: Path) ->
     write_reports(path, SURVEY, SURVEY.question("rr"), [reports_to(SURVEY.question("rr"), 10)])
     with pytest.raises(PeopleError, match="fresh in every report: leave people out"):
         count_reports(path, SURVEY, people="same")
+
+
+# Questions counted together
+
+
+def test_counts_of_questions_that_the_survey_does_not_list_together_are_files_too(
+    tmp_path: Path,
+) -> None:
+    plain = Survey("files", ASKED)
+    joint, path = Joint(ASKED[3], ASKED[1]), tmp_path / "counts"
+    counts = joint.simulate(np.ones((2, 5), int), np.random.default_rng(1))
+    write_counts(path, plain, joint, counts)
+    assert read_counts(path, plain) == (joint, counts)
+    with pytest.raises(ValueError, match=r"has no question 'yes\+unary'"):
+        write_reports(tmp_path / "reports", plain, joint, [])
+    with pytest.raises(ValueError, match="together, in this order: take margins"):
+        write_counts(tmp_path / "other", SURVEY, joint, counts)
+
+
+def test_counts_of_another_joint_are_refused(tmp_path: Path) -> None:
+    plain, path = Survey("files", ASKED), tmp_path / "counts"
+    once = JOINTS[1]
+    counts = once.simulate(np.ones((2, 3), int), np.random.default_rng(1))
+    with pytest.raises(ValueError, match="has a different joint of 'yes', 'no'"):
+        write_counts(path, plain, once, counts)
+    write_counts(path, plain.fingerprint, once, counts)
+    with pytest.raises(ValueError, match="differs from the one in survey 'files'"):
+        read_counts(path, plain)

@@ -89,12 +89,23 @@ def test_a_broken_promise_and_wrong_reports_are_refused() -> None:
 
     class Wrong(Coins):
         def respond(self, answer: int, random: Randomness) -> bytes:
-            return b"\xff\xff"
+            return b"SECRET"
 
         def cells_of(self, report: bytes) -> Iterable[int]:
             return [-1]
 
-    with pytest.raises(ValueError, match="bytes"):
-        Wrong(3, 2.2).encode(1)
+    for encode in (lambda: Wrong(3, 2.2).encode(1), lambda: Wrong(3, 2.2).encode_many([1])):
+        with pytest.raises(ValueError, match=r"returned what is no report of Bits") as error:
+            encode()
+        assert "SECRET" not in str(error.value)
+        assert error.value.__context__ is None
+
+    class Text(Coins):
+        def respond(self, answer: int, random: Randomness) -> bytes:
+            return "SECRET"  # type: ignore[return-value]
+
+    with pytest.raises(ValueError, match=r"returned what is no report of Bits") as error:
+        Text(3, 2.2).encode(1)
+    assert "SECRET" not in str(error.value)
     with pytest.raises(ValueError, match="a cell of cells_of must be from 0 to 2, not -1"):
         Wrong(3, 2.2).count([b"\x01"])

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -152,6 +155,8 @@ def test_floats_stand_for_the_decimals_they_print_as() -> None:
         (lambda: mm.dice(0.5, ["a"]), "a scale has at least two answers, not 1"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a"]), "1 labels do not fit"),
         (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a", "a"]), "must differ"),
+        (lambda: mm.Warner(0.7, ["\u00e9", "e\u0301"]), "labels of a design must differ"),
+        (lambda: mm.Warner(0.7, ["yes", " "]), "label 1 of a design is empty"),
     ],
 )
 def test_impossible_designs_are_refused(make: Any, message: str) -> None:
@@ -192,7 +197,7 @@ def test_designs_can_be_asked_for_in_a_survey(document: dict[str, Any]) -> None:
         ({"name": "Warner"}, "^Warner needs p$"),
         ({"name": "Warner", "p": 0.75, "q": 1}, "^Warner has no parameter 'q'; it has p, labels$"),
         ({"name": "Warner", "p": None}, "p must be a probability"),
-        ({"name": "Design", "matrix": 3}, "a matrix are a list|must be"),
+        ({"name": "Design", "matrix": 3}, "the rows of a matrix are a list|must be"),
     ],
 )
 def test_a_wrong_document_is_refused(document: dict[str, Any], message: str) -> None:
@@ -253,3 +258,54 @@ def test_labels_are_not_exchanged_when_the_design_knows_them() -> None:
     counts = mm.Warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
     with pytest.raises(ValueError, match="have the labels 'yes', 'no': leave labels out"):
         mm.estimate(counts, labels=["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(mm.forced_response, "1/3", "1/6"),
+        partial(mm.unrelated_question, "7/10", "1/12"),
+        partial(mm.crosswise, "1/4"),
+        partial(mm.triangular, "1/4"),
+    ],
+)
+def test_the_label_for_yes_comes_first(make: Any) -> None:
+    """With no first, the shares of yes and no would be exchanged."""
+    for labels in (["no", "yes"], ["No", "Yes"], ["False", "True"]):
+        with pytest.raises(ValueError, match="put the label for yes first"):
+            make(labels=labels)
+    assert make(labels=["Yes", "No"]).labels == ("Yes", "No")
+    assert make(labels=["cheated", "did not"]).labels == ("cheated", "did not")
+    assert mm.Warner(0.7, labels=["no", "yes"]).labels == ("no", "yes")  # the same either way
+
+
+def test_a_survey_file_names_yes_first_too() -> None:
+    text = """name = "s"
+    [[questions]]
+    name = "cheated"
+    labels = ["no", "yes"]
+    mechanism = {name = "Crosswise", p = "1/4"}"""
+    with pytest.raises(ValueError, match="put the label for yes first"):
+        mm.Survey.from_toml(text)
+    assert mm.Survey.from_toml(text.replace('"no", "yes"', '"yes", "no"'))["cheated"].labels
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
+    """A loop over a frame of polars returns its columns, and over one of pandas their names."""
+    turning = [[0.6, 0.3, 0.1], [0.1, 0.6, 0.3], [0.3, 0.1, 0.6]]
+    columns = {name: [row[j] for row in turning] for j, name in enumerate("abc")}
+    assert mm.Design(frame(columns)) == mm.Design(turning)
+    texts = {name: [str(x) for x in column] for name, column in columns.items()}
+    assert mm.Design(frame(texts)) == mm.Design(turning)
+
+
+def test_a_small_matrix_is_shown_and_a_large_one_described() -> None:
+    assert repr(mm.Warner(0.75)) == "Design([['3/4', '1/4'], ['1/4', '3/4']])"
+    assert mm.Design([["3/4", "1/4"], ["1/4", "3/4"]], ("yes", "no"), ("yes", "no")) == mm.Warner(
+        0.75
+    )
+    assert repr(mm.dice("1/2", list("abcd"))) == "Design(4 reports of 4 answers)"
+    p = Fraction(10**17 // 3, 10**17)
+    long = mm.Design([[p, 1 - p], [1 - p, p]])
+    assert repr(long) == "Design(2 reports of 2 answers)"

@@ -266,7 +266,7 @@ def changed_devices() -> dict[str, Any]:
 @pytest.mark.parametrize("what", changed_devices())
 def test_with_anything_else_the_permanent_response_is_independent(what: str) -> None:
     """The joint law of two permanent responses over devices, in exact fractions."""
-    ask, n = changed_devices()[what], 8000
+    ask, n = changed_devices()[what], 4000
     draws = []
     for i in range(n):
         secret = secret_number(i)
@@ -286,7 +286,7 @@ def test_with_anything_else_the_permanent_response_is_independent(what: str) -> 
 @every
 def test_two_reports_of_devices_have_the_joint_law_of_memory(mechanism: AnyLongitudinal) -> None:
     rng, draws = np.random.default_rng(2), []
-    for i in range(5000):
+    for i in range(3000):
         device: Device[Any] = Device(mechanism, secret_number(i), "q", memory="value")
         draws.append(tuple(relative(mechanism, device.report(1, rng), 1) for _ in "12"))
     kept = {

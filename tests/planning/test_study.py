@@ -1,6 +1,7 @@
 """Studies: their means are those of the theory, every option acts, bad input is refused.
 
-The means are allowed six of their standard errors: a false alarm has a probability of 1e-8 each.
+The means of 100 repetitions are allowed six of their standard errors: a false alarm has a
+probability of 3e-8 each.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def test_errors_of_unbiased_shares_are_those_of_the_channel(law: str) -> None:
         epsilons=[1.0, 3.0],
         laws=law,
         estimators="unbiased",
-        repetitions=300,
+        repetitions=100,
         random=2,
     )
     shares = LAWS[law](12)
@@ -305,3 +306,11 @@ def test_the_title_of_a_study_uses_the_room_and_fits(epsilons: Any) -> None:
     left = next(t for t in axes.get_children() if getattr(t, "get_text", str)() == title)
     assert left.get_window_extent(renderer).x1 <= axes.figure.bbox.x1
     plt.close("all")
+
+
+def test_a_mechanism_with_fixed_parameters_is_refused_with_the_way_out() -> None:
+    for given in (mm.KRR(4, 1.0), [mm.KRR(4, 1.0)], {"mine": mm.KRR(4, 1.0)}):
+        with pytest.raises(
+            TypeError, match=r"whose k and epsilon are fixed: pass its name, its cl"
+        ):
+            mm.study(given, answers=4, people=10, epsilons=1)

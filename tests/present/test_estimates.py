@@ -389,7 +389,8 @@ def document(options: str = "") -> Any:
     return json.loads(printed(f"{options} --json"))
 
 
-FOR_ALL = [name for name in estimators.BY_NAME if name != "selection"]  # that is for cohorts
+OTHERS = ("selection", "joint", "independence")  # for cohorts, and for several questions
+FOR_ALL = [name for name in estimators.BY_NAME if name not in OTHERS]
 
 
 @pytest.mark.parametrize("name", FOR_ALL)

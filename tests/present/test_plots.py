@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import murmurs as mm
-from murmurs.present.lines import spread
+from murmurs.present.axes import wrapped
 from murmurs.present.palette import SERIES
-from murmurs.present.plots import wrapped
+from murmurs.present.periods import spread
 
 LABELS = ("never", "sometimes", "often", "always")
 SCALE = mm.Question("how often", LABELS, epsilon=1.0, ordered=True, text="How often?")
@@ -128,3 +129,32 @@ def test_marks_at_zero_are_whole() -> None:
     for joined in (True, False):
         axes = both.plot(fresh(), joined=joined)
         assert all(not line.get_clip_on() for line in axes.lines)
+
+
+def test_a_path_in_the_place_of_axes_is_refused_with_the_way_out() -> None:
+    """Those who know pandas pass paths."""
+    est = mm.estimate(mm.KRR(2, 1.0).simulate([600, 400], np.random.default_rng(1)))
+    found = mm.study("KRR", answers=2, people=10, epsilons=[1, 2], repetitions=2, random=1)
+    several: list[Any] = [est, est.difference(est), mm.trend([est, est])]
+    for drawn in [*several, found]:
+        with pytest.raises(
+            TypeError, match=r"not into 'a\.png': to save .*savefig\('shares\.png'\)"
+        ):
+            drawn.plot("a.png")
+    for told in several:
+        with pytest.raises(TypeError, match=r"to_csv returns the text .* not take 'a\.csv': write"):
+            told.to_csv("a.csv")
+        with pytest.raises(TypeError, match="to_csv returns the text"):
+            told.to_csv(Path("a.csv"))
+
+
+@pytest.mark.parametrize("label", ["a", "high contrast", "a rather long label for an answer"])
+def test_the_label_of_the_axis_of_changes_stays_within_the_picture(label: str) -> None:
+    question = mm.Question("q", [label, "b"], epsilon=2.0)
+    rng = np.random.default_rng(1)
+    this, other = (question.estimate(question.simulate(n, rng)) for n in ([900, 100], [600, 400]))
+    axes = this.difference(other, names=("week 45", "week 40")).plot()
+    axes.figure.canvas.draw()
+    extent = axes.xaxis.label.get_window_extent()
+    assert axes.get_xlabel().replace("\n", " ").endswith("intervals (filled: zero excluded)")
+    assert 0 <= extent.x0 < extent.x1 <= axes.figure.bbox.width

@@ -36,6 +36,8 @@ def coded(column: object) -> Coded:
     >>> codes.tolist(), values
     ([0, -1, 1, 0], ['tea', 'mate'])
     """
+    if isinstance(column, Coded):
+        return column
     if isinstance(column, str | bytes | bytearray):
         raise TypeError("answers are a list or a column, one per person, not one text")
     if isinstance(column, Mapping):
@@ -108,7 +110,8 @@ def _of_chunk(chunk: Any) -> Coded:
     if hasattr(chunk.type, "num_fields") and chunk.type.num_fields:
         kind = str(chunk.type)
     if not _PLAIN.fullmatch(kind):
-        raise TypeError(f"a column of {chunk.type} does not hold labels: they are text")
+        told = str(chunk.type).partition("<")[0]  # the names of fields may be answers
+        raise TypeError(f"a column of type {told} does not hold labels: they are text")
     values: list[Any] | None = None
     try:  # Arrow's own error would quote what is not UTF-8
         if not hasattr(chunk, "dictionary"):

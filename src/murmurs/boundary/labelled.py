@@ -8,31 +8,44 @@ are found without importing either package.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from murmurs.boundary.checks import index, shown
 
 
-def in_order(values: Any, size: int, labels: Sequence[str], name: str, owner: object) -> Any:
+def in_order(
+    values: Any,
+    size: int,
+    labels: Sequence[str],
+    name: str,
+    owner: object,
+    find: Callable[[object], int | None] | None = None,
+) -> Any:
     """Return labelled values as a list in the order of their labels, and other values unchanged.
 
-    A label is one of the numbers 0..size-1, or one of ``labels`` if there are any. An answer that
-    is missing gets 0. Any other label is refused, and so is a label that occurs twice.
+    A label is one of ``labels`` if there are any, which ``find`` may look up in its own way, or one
+    of the numbers 0..size-1, unless labels are numbers themselves. An answer that is missing gets
+    0. Any other label is refused, and so is a label that occurs twice.
 
     >>> in_order({2: 50, 0: 7}, 3, (), "histogram", "KRR(k=3, epsilon=1.0)")
     [7, 0, 50]
     >>> in_order({"tea": 50, "mate": 7}, 2, ("mate", "tea"), "histogram", "ORR")
     [7, 50]
+    >>> in_order({2: 50, 1: 7}, 3, ("1", "2", "3"), "histogram", "ORR")
+    [7, 50, 0]
     """
-    pairs = _pairs(values, name)
+    pairs = pairs_of(values, name)
     if pairs is None:
         return values
     numbers = {label: number for number, label in enumerate(labels)}
+    by_position = not any(map(_is_number, labels))
     out: list[Any] = [0] * size
     seen: set[int] = set()
     for label, value in pairs:
-        number = _number(label, numbers)
+        number = None if find is None else find(label)
+        if number is None:
+            number = _number(label, numbers, by_position)
         if number is None or not 0 <= number < size:
             raise ValueError(_refusal(label, size, bool(labels), name, owner))
         if number in seen:
@@ -55,7 +68,7 @@ def in_table(values: Any, name: str, owner: object) -> Any:
     )
 
 
-def _pairs(values: Any, name: str) -> list[tuple[Any, Any]] | None:
+def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]] | None:
     """Return labels with their values, or None if there are no labels."""
     if isinstance(values, Mapping):
         return list(values.items())
@@ -81,9 +94,15 @@ def _is_columns(values: Any) -> bool:
     return hasattr(values, "iter_rows") and hasattr(values, "columns")
 
 
-def _number(label: object, numbers: dict[str, int]) -> int | None:
+def _is_number(label: str) -> bool:
+    """Whether a label is a whole number: a number then stands for it, and not for a position."""
+    return label.removeprefix("-").isdecimal()
+
+
+def _number(label: object, numbers: dict[str, int], by_position: bool) -> int | None:
     if not isinstance(label, str):
-        return index(label)
+        number = index(label)
+        return number if by_position or number is None else numbers.get(str(number))
     return numbers.get(label, numbers.get(unicodedata.normalize("NFC", label)))
 
 

@@ -131,15 +131,18 @@ def _refuse_first(path: Path, first: int, block: bytes, longest: int) -> None:
 
 
 def rows(
-    path: Path, longest: int = LONGEST_LINE, *, delimiter: str = ","
+    path: Path, longest: int = LONGEST_LINE, *, delimiter: str = ",", with_empty: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Return the rows of a CSV file with the lines where they begin, without empty rows."""
+    """Return the rows of a CSV file with the lines where they begin.
+
+    Empty lines are rows without cells, and are left out unless ``with_empty`` asks for them.
+    """
     texts = lines(path, longest, as_they_are=True)  # a quoted cell may contain line breaks
     reader = csv.reader((f"{text}\n" for _, text in texts), strict=True, delimiter=delimiter)
     line = 1
     try:
         for row in reader:
-            if row:
+            if row or with_empty:
                 yield line, row
             line = reader.line_num + 1
     except csv.Error as error:

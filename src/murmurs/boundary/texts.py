@@ -8,9 +8,17 @@ from typing import Any
 
 from murmurs.boundary.checks import shown
 
+BOOLEANS = {True: ("yes", "true"), False: ("no", "false")}
+"""The labels, in small letters, that truth values stand for."""
+
 
 def as_tuple(values: Any, what: str) -> tuple[Any, ...]:
-    """Return an iterable as a tuple; refuse a single string, a set or a mapping."""
+    """Return an iterable as a tuple; refuse a single string, a set or a mapping.
+
+    The values of an array or a column are Python's own, such as str instead of np.str_.
+    """
+    if hasattr(values, "tolist"):
+        values = values.tolist()
     no_order = isinstance(values, Set | Mapping)
     if isinstance(values, str | bytes) or no_order or not isinstance(values, Iterable):
         raise TypeError(f"{what} are a list, not {shown(values)}")

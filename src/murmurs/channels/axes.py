@@ -77,6 +77,16 @@ class Axis(ABC):
             [((q @ self.moment(cohort, a)) * q).sum(axis=1) for a in range(self.k)], axis=1
         )
 
+    def second_moment(self, cohort: int, shares: Floats) -> Floats:
+        """Return the mean of (q x) (q x)' if answers have these shares."""
+        q = self.q(cohort)
+        if self.is_histogram:
+            return np.asarray((q * (shares @ self.law(cohort))) @ q.T)
+        out = np.zeros((self.size, self.size))
+        for answer, share in enumerate(shares.tolist()):
+            out += share * self.moment(cohort, answer)
+        return np.asarray(q @ out @ q.T)
+
     def moments(self, cohort: int) -> Floats:
         """Return the mean of (q x) (q x)' given each answer, which is the first index."""
         q = self.q(cohort)
@@ -165,6 +175,18 @@ class PlainAxis(Axis):
         out = np.full((self.k, self.k), miss * (1 - miss) / scale)
         np.fill_diagonal(out, hit * (1 - hit) / scale + 1)
         return out
+
+    def second_moment(self, cohort: int, shares: Floats) -> Floats:
+        """Return the mean products; in closed form where support is symmetric."""
+        channel = self.channel
+        if not isinstance(channel, Symmetric) or self.is_histogram:
+            return super().second_moment(cohort, shares)
+        miss, difference = float(channel.miss), float(channel.hit - channel.miss)
+        either, mean = shares[:, None] + shares, miss + difference * shares
+        out = float(channel.miss_pair) + float(channel.hit_pair - channel.miss_pair) * either
+        np.fill_diagonal(out, mean)
+        centred = out - miss * (mean[:, None] + mean) + miss**2
+        return np.asarray(centred / difference**2)
 
 
 def _pairs(channel: Symmetric, answer: int) -> Floats:

@@ -108,12 +108,17 @@ class ProductChannel(Channel):
         return np.asarray(out.reshape(axis.channel.cells), np.int64)
 
     def conditioned_on(self, cells: Integers) -> Self:
-        """Return the channel given the number of people in each cohort."""
+        """Return the channel given the number of people in each cohort.
+
+        If a cohort is empty, the others may not tell all combinations apart: then the channel stays
+        as it is, and how people fell into cohorts is part of the noise.
+        """
         if self.cohorts is None:
             return self
         reports = self._reports(cells).astype(np.float64)
-        parts = np.maximum(reports, 1e-9) / max(float(reports.sum()), 1e-9)
-        return dataclasses.replace(self, parts=parts)
+        if not reports.all():
+            return self
+        return dataclasses.replace(self, parts=reports / reports.sum())
 
     def _cohorts(self) -> list[tuple[int, float]]:
         """Return the cohorts with the part of the people in each; without cohorts, all in one."""

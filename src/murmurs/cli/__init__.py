@@ -33,6 +33,8 @@ class Commands(click.Group):
         "add",
         "simulate",
         "estimate",
+        "discover",
+        "joint",
         "compare",
         "trend",
         "mechanisms",

@@ -15,6 +15,7 @@ from murmurs.boundary.texts import listed
 from murmurs.cli.output import same_file
 from murmurs.files.columns import FORMATS, MOST_ROWS, Chunk, Format, format_of, read_column
 from murmurs.files.segments import Segments
+from murmurs.joint import Asked, Joint
 from murmurs.mechanism import OpenMechanism
 from murmurs.question import Question
 
@@ -51,7 +52,7 @@ def column_options(run: Run) -> Run:
 class Columns(NamedTuple):
     """Which column of a file is read, and how."""
 
-    column: str | None
+    column: str | tuple[str, ...] | None
     by: tuple[str, ...]
     format: Format | None
     delimiter: str | None
@@ -62,22 +63,42 @@ class Columns(NamedTuple):
         """Whether any option was given."""
         return any(self)
 
+    def of(self, asked: Asked) -> Columns:
+        """Return the columns that answers are read from: those of a joint have its names."""
+        if not isinstance(asked, Joint):
+            return self
+        if self.column is not None or self.no_header:
+            option = "--column" if self.column is not None else "--no-header"
+            raise ValueError(
+                f"the answers to {asked.name!r} are in columns with the names of its questions, "
+                f"{listed(asked.names)}: leave {option} out, and name the columns so"
+            )
+        return self._replace(column=asked.names)
+
     def kind(self, path: Path) -> Format:
         """Return the format of a file."""
         return self.format or format_of(path)
 
-    def chunks(self, path: Path, most: int = MOST_ROWS) -> Iterator[Chunk]:
+    def chunks(
+        self, path: Path, most: int = MOST_ROWS, *, is_value: Callable[[str], bool] | None = None
+    ) -> Iterator[Chunk]:
         """Return the column of a file; errors name options."""
         kind = self.kind(path)
+        if kind == "text" and isinstance(self.column, tuple):
+            raise ValueError(
+                f"{named(path)} is read as text, one value per line, and answers to "
+                f"{len(self.column)} questions are a column each: give a file of another kind, or "
+                "add --format csv, tsv, parquet or jsonl"
+            )
         if kind == "text" and (self.column or self.by):
             raise ValueError(
                 f"{named(path)} is read as text, one value per line, and has no columns: add "
                 "--format csv, tsv, parquet or jsonl"
             )
         if kind not in ("text", "jsonl") and self.column is None:
+            text = "" if kind == "parquet" else ", or --format text if it has one value per line"
             raise ValueError(
-                f"{named(path)} has columns: add --column with a name or a number, or --format "
-                "text if it has one value per line"
+                f"{named(path)} has columns: add --column with a name or a number{text}"
             )
         if self.by and self.column is None:
             raise ValueError("--by needs --column: say which column is counted")
@@ -91,6 +112,7 @@ class Columns(NamedTuple):
             format=kind,
             delimiter=self.delimiter,
             header=not self.no_header,
+            is_value=is_value,
             most=most,
         )
 
@@ -142,3 +164,49 @@ def refuse_answer(
             if is_text and chunk.places[position] == 1:
                 what += "; if it is a header, add --format csv and --column"
             chunk.refuse(path, position, what)
+
+
+def by_question(joint: Joint, chunk: Chunk) -> dict[str, list[Any]]:
+    """Return the rows of a chunk as a column for each question."""
+    columns = zip(*chunk.values, strict=True) if chunk.values else ((),) * len(joint.names)
+    return {name: list(column) for name, column in zip(joint.names, columns, strict=True)}
+
+
+def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
+    """Return what an option gives: a label or, for a joint, a label for each question it names.
+
+    For one question it is given once, as LABEL; for a joint as NAME=LABEL, once for each question.
+    """
+    if not given:
+        return None
+    if not isinstance(asked, Joint):
+        if len(given) > 1:
+            raise ValueError(f"{option} is given twice: {asked.name!r} takes one")
+        return given[0]
+    found: dict[str, str] = {}
+    for text in given:
+        name = next((n for n in asked.names if text.startswith(f"{n}=")), None)
+        if name is None or name in found:
+            raise ValueError(
+                f"{option} {text}: for several questions give it as NAME=LABEL, once for each of "
+                f"{listed(asked.names)} that needs it"
+            )
+        found[name] = text.removeprefix(f"{name}=")
+    return found
+
+
+def each_question(
+    asked: Asked, options: dict[str, Any]
+) -> Iterator[tuple[Question, dict[str, Any]]]:
+    """Return each question with the options that apply to it."""
+    if not isinstance(asked, Joint):
+        yield asked, options
+        return
+    for question in asked.questions:
+        own = {
+            option: (given or {}).get(question.name) if option != "drop_missing" else given
+            for option, given in options.items()
+        }
+        if own.get("missing") is not None:
+            own["drop_missing"] = False
+        yield question, own

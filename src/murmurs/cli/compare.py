@@ -56,7 +56,7 @@ def command(
     """Compare the shares in THIS file of counts with those in OTHER.
 
     A change is the share in THIS minus the share in OTHER, in percentage points. The two files
-    count different people: other weeks, groups or versions. Files of more than two go to trend.
+    count different people: other weeks, groups or versions. For more than two files, use trend.
 
     \b
     Example:
@@ -81,3 +81,5 @@ def command(
     one, two = (this, other) if names is None else names
     say(f"{title}: {one} ({first.n} reports) minus {two} ({second.n} reports)\n\n{table}")
     say(f"\n{found.conclusion}")
+    for note in found.notes:
+        say(f"Note: {note}.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from murmurs.boundary.reading import named
-from murmurs.cli.columns import Columns, Outputs, column_options
+from murmurs.cli.columns import Columns, Outputs, column_options, for_each
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -52,7 +52,11 @@ from murmurs.survey import Survey
 )
 @click.option("--drop-missing", is_flag=True, help="With --reported: leave missing answers out.")
 @click.option(
-    "--unknown", metavar="LABEL", help="With --reported: the label for answers that are not labels."
+    "--unknown",
+    metavar="LABEL",
+    multiple=True,
+    help="With --reported: the label for answers that are not labels; NAME=LABEL if several "
+    "questions are asked.",
 )
 @as_json
 def command(
@@ -69,7 +73,7 @@ def command(
     no_header: bool,
     reported: bool,
     drop_missing: bool,
-    unknown: str | None,
+    unknown: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Count the REPORTS to one question of SURVEY.
@@ -77,7 +81,7 @@ def command(
     REPORTS are one or more files of reports (- for standard input), or CSV, TSV, Parquet or JSON
     lines files, of which --column has the reports: numbers, base64 text, binary, or their JSON
     form. With --reported, the values are labels that were randomised already, one per line or in
-    --column, and nothing is randomised.
+    --column, and nothing is randomised; for questions asked together, in columns with their names.
 
     With --by REGION and -o counts.json, the counts of each region are written to a file of their
     own, such as counts-north.json; --by WEEK --by REGION writes counts-40-north.json.
@@ -90,12 +94,15 @@ def command(
       murmurs count coffee.json reports.bin -o counts.json
     """
     contract = read_survey(survey)
-    if not reported and (drop_missing or unknown is not None):
+    if not reported and (drop_missing or unknown):
         option = "--drop-missing" if drop_missing else "--unknown"
         raise ValueError(
             f"{option} is for labels that were randomised already: add --reported, or leave it out"
         )
-    options = {"drop_missing": drop_missing, "unknown": unknown} if reported else None
+    options = None
+    if reported:
+        label = for_each(chosen_question(contract, name), "--unknown", unknown)
+        options = {"drop_missing": drop_missing, "unknown": label}
     columns = Columns(column, by, file_format, delimiter, no_header)
     if columns.asked or reported or any(columns.kind(path) != "text" for path in reports):
         if salvage:
@@ -117,7 +124,7 @@ def command(
     question, counts = count_reports(
         reports, contract, notes.append if salvage else None, people=people
     )
-    if name is not None and contract.question(name) != question:
+    if name is not None and contract.asked(name) != question:
         raise ValueError(f"{named(reports[0])} answers {question.name!r}, not {name!r}")
     if notes and counts.n == 0:
         names = ", ".join(named(path) for path in reports)

@@ -6,6 +6,7 @@ An error about a line names its number and the rule, never its contents.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,15 @@ from typing import Any
 import click
 import numpy as np
 
-from murmurs.cli.columns import Columns, Outputs, column_options, refuse_answer
+from murmurs.cli.columns import (
+    Columns,
+    Outputs,
+    by_question,
+    column_options,
+    each_question,
+    for_each,
+    refuse_answer,
+)
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -30,6 +39,8 @@ from murmurs.cli.output import (
 from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
+from murmurs.joint import Asked, Joint
+from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.randomness.secure import Secure
@@ -46,9 +57,19 @@ _BYTES = 2**24
     "--question", "name", help="The question that is answered, if the survey has several."
 )
 @column_options
-@click.option("--missing", metavar="LABEL", help="The label that missing answers are given.")
+@click.option(
+    "--missing",
+    metavar="LABEL",
+    multiple=True,
+    help="The label that missing answers are given; NAME=LABEL if several questions are asked.",
+)
 @click.option("--drop-missing", is_flag=True, help="Leave missing answers out.")
-@click.option("--unknown", metavar="LABEL", help="The label for answers that are not labels.")
+@click.option(
+    "--unknown",
+    metavar="LABEL",
+    multiple=True,
+    help="The label for answers that are not labels; NAME=LABEL if several questions are asked.",
+)
 @click.option(
     "-o", "--output", type=new_file, required=True, help="The file of reports to write: .bin."
 )
@@ -63,9 +84,9 @@ def command(
     file_format: Any,
     delimiter: str | None,
     no_header: bool,
-    missing: str | None,
+    missing: tuple[str, ...],
     drop_missing: bool,
-    unknown: str | None,
+    unknown: tuple[str, ...],
     output: Path,
     seed: int | None,
     as_json: bool,
@@ -73,7 +94,9 @@ def command(
     """Encode ANSWERS as reports to SURVEY.
 
     ANSWERS is a file with one label per line (- for standard input), or a CSV, TSV, Parquet or
-    JSON lines file, of which --column is read. A file that ends in .gz is unpacked.
+    JSON lines file, of which --column is read. A file that ends in .gz is unpacked. If SURVEY asks
+    several questions together ([[joint]]), the columns with their names are read, and each row
+    becomes one report; with --drop-missing, rows with any missing answer are left out.
 
     For an open question, any line that is not empty is an answer. For a longitudinal mechanism,
     each run draws new permanent responses: people who report again need murmurs.Device.
@@ -91,9 +114,14 @@ def command(
     contract = read_survey(survey)
     question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
-    columns = Columns(column, by, file_format, delimiter, no_header)
-    options = {"missing": missing, "drop_missing": drop_missing, "unknown": unknown}
-    _check_options(question, options)
+    columns = Columns(column, by, file_format, delimiter, no_header).of(question)
+    options = {
+        "missing": for_each(question, "--missing", missing),
+        "drop_missing": drop_missing,
+        "unknown": for_each(question, "--unknown", unknown),
+    }
+    for single, own in each_question(question, options):
+        _check_options(single, own)
     outputs = Outputs(output, [survey, answers], by)
     size = question.mechanism.shape.size
     is_text = columns.kind(answers) == "text"
@@ -101,7 +129,9 @@ def command(
     with ExitStack() as stack:
         if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
-        for chunk in columns.chunks(answers, max(1, min(MOST_ROWS, _BYTES // size))):
+        most = max(1, min(MOST_ROWS, _BYTES // size))
+        labels = _is_label(question)
+        for chunk in columns.chunks(answers, most, is_value=labels):
             for segment, part in chunk.by_segment(answers):
                 key = segment_parts(segment) if by else None
                 if key not in writers:
@@ -109,11 +139,16 @@ def command(
                     writers[key] = stack.enter_context(writing_reports(path, contract, question))
                 reports = _encoded(answers, part, question, random, options, is_text=is_text)
                 writers[key].put(reports)
-    mechanism = question.mechanism
-    if isinstance(mechanism, Longitudinal) and math.isfinite(mechanism.epsilon_permanent_realised):
+    if _keeps_responses(question):
         say(
             "Note: each answer got a new permanent response, which is not kept. For people who "
             "report again, use murmurs.Device: see docs/longitudinal.md.",
+            err=True,
+        )
+    if any(isinstance(single.mechanism, Design) for single, _ in each_question(question, options)):
+        say(
+            "Note: the answers were randomised now. If people had randomised them already, on "
+            "paper or by telephone, use murmurs count --reported instead.",
             err=True,
         )
     unit = "byte" if size == 1 else "bytes"
@@ -127,6 +162,13 @@ def command(
         tell_segments(what, output, numbers, document, as_json=as_json)
 
 
+def _is_label(question: Asked) -> Callable[[str], bool] | None:
+    """Return a test of whether a text is an answer rather than the name of a column."""
+    if isinstance(question, Joint) or question.is_open:
+        return None
+    return question.labels.__contains__
+
+
 def _check_output(output: Path) -> None:
     """Refuse a name that promises another format than that of reports."""
     if format_of(output) != "text":
@@ -135,6 +177,15 @@ def _check_output(output: Path) -> None:
             f"-o {output}: reports are written in murmurs' own binary format, whatever the name, "
             f"and not as {suffix}: give a name that ends in .bin"
         )
+
+
+def _keeps_responses(question: Asked) -> bool:
+    """Whether people who report again would need what this command does not keep."""
+    mechanism: Any = question.mechanism
+    return any(
+        isinstance(part, Longitudinal) and math.isfinite(part.epsilon_permanent_realised)
+        for part in getattr(mechanism, "parts", (mechanism,))
+    )
 
 
 def _check_options(question: Question, options: dict[str, Any]) -> None:
@@ -159,34 +210,44 @@ def _check_options(question: Question, options: dict[str, Any]) -> None:
 def _encoded(
     path: Path,
     chunk: Chunk,
-    question: Question,
+    asked: Asked,
     random: ChanceInBulk,
     options: dict[str, Any],
     *,
     is_text: bool,
 ) -> Reports:
+    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
     try:
-        return question.encode_many(chunk.values, random, **options)
+        return asked.encode_many(chunk.values if rows is None else rows, random, **options)
     except (TypeError, ValueError, OverflowError):
-        good: set[Any] = set()
-
-        def wrong(value: Any) -> bool:
-            key = (type(value), str(value))
-            if key not in good:
-                try:
-                    question.numbers([value], unknown=options["unknown"])
-                except (TypeError, ValueError, OverflowError):
-                    return True
-                good.add(key)
-            return False
-
-        refuse_answer(
-            path,
-            chunk,
-            question,
-            names=question.labels,
-            options=options,
-            is_text=is_text,
-            wrong=wrong,
-        )
+        for question, own in each_question(asked, options):
+            part = chunk if rows is None else chunk._replace(values=rows[question.name])
+            _refuse_bad(path, part, question, own, is_text=is_text)
         raise
+
+
+def _refuse_bad(
+    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+) -> None:
+    """Refuse the first answer that cannot be encoded, if there is one."""
+    good: set[Any] = set()
+
+    def wrong(value: Any) -> bool:
+        key = (type(value), str(value))
+        if key not in good:
+            try:
+                question.numbers([value], unknown=options["unknown"])
+            except (TypeError, ValueError, OverflowError):
+                return True
+            good.add(key)
+        return False
+
+    refuse_answer(
+        path,
+        chunk,
+        question,
+        names=question.labels,
+        options=options,
+        is_text=is_text,
+        wrong=wrong,
+    )

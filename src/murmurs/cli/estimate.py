@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -33,8 +34,8 @@ from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
+from murmurs.joint import Asked, Joint
 from murmurs.present.text import MARK
-from murmurs.question import Question
 
 
 @click.command("estimate", cls=Command)
@@ -66,7 +67,8 @@ def command(
 ) -> None:
     """Estimate the shares of the answers from COUNTS.
 
-    COUNTS is a file of counts (- for standard input).
+    COUNTS is a file of counts (- for standard input). For questions asked together, `murmurs joint`
+    also tests whether their answers go together.
 
     \b
     Example:
@@ -80,14 +82,17 @@ def command(
     wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
-        estimate = question.estimate(counted, _method(method), candidates=wanted, complete=complete)
+        estimate = question.estimate(
+            counted, method_named(method), candidates=wanted, complete=complete
+        )
     detected, why_not = _detected(estimate)
     marks = None
     if detected is not None and question.is_open:
         marks = detected.present & (np.arange(len(detected.present)) != estimate.other)
     table = estimate.table(level=level, target=target, marks=marks)
     if plot is not None:
-        save_plot(lambda axes: estimate.plot(axes, level, target), plot)
+        size = estimate.plot_size
+        save_plot(lambda axes: estimate.plot(axes, level, target), plot, size=size)
     if as_json:
         document = estimate.to_document(level, target)
         found = None if detected is None else detected.to_document()
@@ -102,20 +107,30 @@ def command(
         say(why_not if detected is None else _found(estimate, detected, complete))
 
 
-def candidates_of(question: Question, path: Path | None, complete: bool) -> list[str] | None:
+def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
     """Return the strings to look for if the question is open; None are the question's own."""
+    if isinstance(question, Joint) and question.is_open and path is not None:
+        raise ValueError(
+            f"{question.name!r} asks several questions: murmurs joint takes a list for each, as "
+            "--candidates NAME=FILE"
+        )
     if not question.is_open:
         for given, name in ((path is not None, "--candidates"), (complete, "--complete")):
             if given:
                 raise ValueError(f"question {question.name!r} has labels: it takes no {name}")
         return None
     if path is None:
-        if question.labels:
+        if question.labels or isinstance(question, Joint):
             return None
         raise ValueError(
             f"question {question.name!r} is open: add --candidates, a file of the strings to look "
             "for, one per line"
         )
+    return read_with_notes(path)
+
+
+def read_with_notes(path: Path) -> list[str]:
+    """Return the candidates of a file; notes on them go to standard error."""
     candidates, notes = read_candidates(path)
     for note in notes[:5]:
         say(f"{path}, {note}", err=True)
@@ -148,7 +163,7 @@ def _found(estimate: Estimate, detected: Detection, complete: bool) -> str:
     )
 
 
-def _method(name: str | None) -> estimators.Method | None:
+def method_named(name: str | None) -> estimators.Method | None:
     """Return the estimator of that name; iterative ones show their progress on a terminal."""
     if name not in ("em", "likelihood") or not sys.stderr.isatty():
         return name

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.files.headers import is_header_of_reports
+from murmurs.joint import Asked
 from murmurs.present.text import UNPRINTABLE, printable
-from murmurs.question import Question
 from murmurs.survey import Survey
 
 MOST_PEOPLE = 2**62
@@ -88,19 +89,19 @@ class Command(click.Command):
             if isinstance(parameter.type, click.Path):
                 given = ctx.params[parameter.name or ""] or ()
                 files[parameter.type is new_file] += [given] if isinstance(given, Path) else given
-        for output in files[True]:
-            for source in files[False]:
-                check_apart(source, output)
+        refuse_overwriting(files[False], files[True])
         return super().invoke(ctx)
 
 
-def check_apart(source: Path, output: Path) -> None:
-    """Refuse to write a file that is read."""
-    if same_file(source, output):
-        raise ValueError(
-            f"cannot write {output}: it is {named(source)}, which this command reads; give the "
-            "output another name"
-        )
+def refuse_overwriting(sources: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Refuse an output that is also a source, whatever its name or link."""
+    for output in outputs:
+        for source in sources:
+            if same_file(source, output):
+                raise ValueError(
+                    f"cannot write {output}: it is {named(source)}, which this command reads; "
+                    "give the output another name"
+                )
 
 
 def same_file(source: Path, output: Path) -> bool:
@@ -152,9 +153,10 @@ def _encoding(err: bool) -> str:
     return (sys.stderr if err else sys.stdout).encoding or "utf-8"
 
 
-def print_csv(text: str) -> None:
+def print_csv(text: str, *, err: bool = False) -> None:
     """Print lines for programs unchanged; on a terminal, control characters are written out."""
-    click.echo(printable(text, keep="\n") if sys.stdout.isatty() else text, nl=False)
+    shown_on = sys.stderr if err else sys.stdout
+    click.echo(printable(text, keep="\n") if shown_on.isatty() else text, nl=False, err=err)
 
 
 def tell(what: str, output: Path, document: dict[str, Any], *, as_json: bool = False) -> None:
@@ -175,7 +177,7 @@ def tell_segments(
     as_json: bool = False,
 ) -> None:
     """Say what was written for each segment, in order, and how many reports each has."""
-    numbers = {name: numbers[name] for name in sorted(numbers, key=_with_numbers)}
+    numbers = {name: numbers[name] for name in sorted(numbers, key=with_numbers)}
     if as_json:
         print_json({**document, "segments": numbers})
         return
@@ -185,18 +187,20 @@ def tell_segments(
         say(f"  {name}: {n}")
 
 
-def _with_numbers(name: str) -> list[Any]:
+def with_numbers(name: str) -> list[Any]:
     """Return what to sort a name by: its texts, and its numbers as numbers (9 before 10)."""
     parts: list[Any] = re.split(r"([0-9]+)", name)
     return [int(part) if place % 2 else part.casefold() for place, part in enumerate(parts)]
 
 
-def chosen_question(survey: Survey, name: str | None) -> Question:
-    """Return the question of that name, or the only one if no name is given."""
+def chosen_question(survey: Survey, name: str | None) -> Asked:
+    """Return the question or joint of that name, or without a name the only one there is."""
     if name is not None:
-        return survey.question(name)
+        return survey.asked(name)
+    if len(survey.joints) == 1 and len(survey.joints[0].questions) == len(survey.questions):
+        return survey.joints[0]
     if len(survey.questions) > 1:
-        names = ", ".join(question.name for question in survey.questions)
+        names = ", ".join(survey.names)
         raise ValueError(
             f"survey {survey.name!r} has several questions: add --question, one of {names}"
         )

@@ -32,17 +32,26 @@ def picture_kind(path: Path) -> str:
     return ending
 
 
-def save_plot(draw: Callable[[Axes], Axes], path: Path, *, rows: bool = True) -> None:
-    """Save what ``draw`` draws into axes; with ``rows``, the height is that of its labels."""
+def save_plot(
+    draw: Callable[[Axes], Axes],
+    path: Path,
+    *,
+    rows: bool = True,
+    size: tuple[float, float] | None = None,
+) -> None:
+    """Save what ``draw`` draws into axes of this size, in inches.
+
+    Without a size, and with ``rows``, the height is that of its labels.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise ImportError(
             "plots need matplotlib: install it with pip install 'murmurs[plot]'"
         ) from None
-    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    figure = Figure(figsize=size or (8, 4.6), layout="constrained")
     axes = draw(figure.add_subplot())
-    if rows:
+    if rows and size is None:
         fit_height(axes)
     with writing(path) as file:
         figure.savefig(file, format=picture_kind(path), dpi=150)

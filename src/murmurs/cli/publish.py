@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -17,9 +18,9 @@ from murmurs.cli.output import (
     read_survey,
     say,
 )
+from murmurs.joint import Asked, Joint
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.present.text import table
-from murmurs.question import Question
 from murmurs.survey import Survey
 
 
@@ -31,7 +32,9 @@ from murmurs.survey import Survey
 )
 @as_json
 def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None:
-    """Fix the probabilities of SURVEY_TOML and write the published survey.
+    """Fix the probabilities of SURVEY_TOML and publish it.
+
+    The published survey is a JSON document, for devices and analysts alike.
 
     A different survey that was published to the same file is not replaced: reports that were
     encoded with it could no longer be counted.
@@ -49,17 +52,18 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
     if as_json:
         print_json({"survey": survey.name, "fingerprint": survey.fingerprint}, err=beside)
         return
+    everything: list[Asked] = [*survey.questions, *survey.joints]
     rows = [
         [
             question.name,
-            "any" if question.is_open else str(len(question.labels)),
+            "any" if question.is_open else str(_answers(question)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             f"{question.mechanism.epsilon_realised!r}",
             _permanent(question),
             f"{question.mechanism.shape.size}",
         ]
-        for question in survey.questions
+        for question in everything
     ]
     title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
     header = [
@@ -90,7 +94,12 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
         )
 
 
-def _permanent(question: Question) -> str:
+def _answers(asked: Asked) -> int:
+    """Return the number of answers, or of combinations of answers."""
+    return math.prod(asked.sizes) if isinstance(asked, Joint) else len(asked.labels)
+
+
+def _permanent(question: Asked) -> str:
     """Return the epsilon of all reports made from one permanent response, if there is one."""
     mechanism = question.mechanism
     return (

@@ -15,12 +15,12 @@ from murmurs.cli.output import (
     Command,
     FilePath,
     as_json,
-    check_apart,
     existing_file,
     level_option,
     new_file,
     piped_file,
     print_json,
+    refuse_overwriting,
     say,
 )
 from murmurs.mechanism import Mechanism
@@ -98,9 +98,9 @@ def assoc(
       murmurs rappor assoc --schema vars.csv --reports two.csv --var1 food --map1 map.csv --var2 raw
     """
     variables = read_schema(schema, metric, params_dir or schema.parent)
-    for name in (var1, var2):
-        if output is not None:
-            check_apart(_variable(variables, name, schema).params, output)
+    if output is not None:
+        named = [_variable(variables, name, schema).params for name in (var1, var2)]
+        refuse_overwriting(named, [output])
     parts = [
         _mechanism(_variable(variables, name, schema), given, f"--map{number}", client)
         for number, name, given in ((1, var1, map1), (2, var2, map2))

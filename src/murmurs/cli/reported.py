@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from murmurs.boundary.checks import index
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import is_digits, named
-from murmurs.cli.columns import Columns, refuse_answer
+from murmurs.cli.columns import Columns, by_question, each_question, refuse_answer
 from murmurs.counts import Counts
 from murmurs.files.columns import Chunk
 from murmurs.files.segments import segment_parts
 from murmurs.forms import COUNT_REPORTED, arrays
+from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
 from murmurs.question import Question
 from murmurs.wire import BadReportError, Category
@@ -26,19 +28,26 @@ _OR_REPORTED = (
 
 
 def counted_column(
-    path: Path, question: Question, columns: Columns, reported: dict[str, Any] | None
+    path: Path, question: Asked, columns: Columns, reported: dict[str, Any] | None
 ) -> dict[Any, Counts]:
     """Return the counts of a column by segment, or under None if there are no segments.
 
     ``reported`` are the options for labels that were randomised already, None for reports.
     """
     if reported is not None:
-        question.count_reported([], **reported)  # refuses what does not fit the question
+        columns = columns.of(question)
+        nothing: Any = [[] for _ in question.names] if isinstance(question, Joint) else []
+        question.count_reported(nothing, **reported)  # refuses what does not fit the question
     is_text = columns.kind(path) == "text"
     mechanism = question.mechanism
     n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
-    for chunk in columns.chunks(path):
+    labels = frozenset(question.labels + _report_names(question))
+
+    def is_value(text: str) -> bool:
+        return text in labels or (reported is None and is_digits(text))
+
+    for chunk in columns.chunks(path, is_value=is_value):
         for segment, part in chunk.by_segment(path):
             if reported is not None:
                 counts = _count_labels(path, part, question, reported, is_text=is_text)
@@ -47,38 +56,46 @@ def counted_column(
             segment = segment_parts(segment) if columns.by else None
             n[segment] = n.get(segment, 0) + counts.n
             cells[segment] = cells.get(segment, 0) + counts.cells
-    nothing = np.zeros(mechanism.channel.cells, np.int64)
-    return {segment: Counts(mechanism, n[segment], cells.get(segment, nothing)) for segment in n}
+    zeros = np.zeros(mechanism.channel.cells, np.int64)
+    return {segment: Counts(mechanism, n[segment], cells.get(segment, zeros)) for segment in n}
 
 
 def _count_labels(
-    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+    path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Counts:
+    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
     try:
-        return question.count_reported(chunk.values, **options)
+        return asked.count_reported(chunk.values if rows is None else rows, **options)
     except (TypeError, ValueError, OverflowError):
-
-        def wrong(value: Any) -> bool:
-            try:
-                question.count_reported([value], **options)
-            except (TypeError, ValueError, OverflowError):
-                return True
-            return False
-
-        names = _report_names(question)
-        refuse_answer(
-            path, chunk, question, names=names, options=options, is_text=is_text, wrong=wrong
-        )
+        for question, own in each_question(asked, options):
+            part = chunk if rows is None else chunk._replace(values=rows[question.name])
+            _refuse_label(path, part, question, own, is_text=is_text)
         raise
 
 
-def _report_names(question: Question) -> tuple[str, ...]:
+def _refuse_label(
+    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+) -> None:
+    """Refuse the first value that is not the label of a report, if there is one."""
+
+    def wrong(value: Any) -> bool:
+        try:
+            question.count_reported([value], **options)
+        except (TypeError, ValueError, OverflowError):
+            return True
+        return False
+
+    names = _report_names(question)
+    refuse_answer(path, chunk, question, names=names, options=options, is_text=is_text, wrong=wrong)
+
+
+def _report_names(question: Asked) -> tuple[str, ...]:
     """Return the names of the reports of a question whose reports have names."""
     mechanism = question.mechanism
     return (mechanism.reports if isinstance(mechanism, Design) else ()) or question.labels
 
 
-def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
+def _count_reports(path: Path, chunk: Chunk, question: Asked) -> Counts:
     values = chunk.values
     if isinstance(values, list) or _holds_text(values):
         values = list(_reports(path, chunk, question))
@@ -88,6 +105,13 @@ def _count_reports(path: Path, chunk: Chunk, question: Question) -> Counts:
         return question.mechanism.count_checked(arrays(values, question.mechanism.shape))
     except BadReportError as error:
         rule = error.rule.replace(COUNT_REPORTED, "--reported")
+        shape, value = question.mechanism.shape, values[error.position]
+        if (
+            isinstance(shape, Category)
+            and index(getattr(value, "as_py", lambda: value)()) is not None
+        ):
+            # The number is not quoted: it may be an answer, such as an age.
+            rule = f"is not a number from 0 to {shape.count - 1}: {_OR_REPORTED}"
         chunk.refuse(path, error.position, f"this report {rule}")
     except TypeError as error:
         raise ValueError(f"{named(path)}: {error}") from None
@@ -97,9 +121,9 @@ def _holds_text(values: Any) -> bool:
     return "string" in str(values.type)  # also of a dictionary
 
 
-def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
+def _reports(path: Path, chunk: Chunk, question: Asked) -> Iterator[Any]:
     """Return the reports that cells of text stand for: numbers, JSON, or base64 text."""
-    labels = frozenset(question.labels)
+    labels = frozenset(question.labels + _report_names(question))
     numbers = isinstance(question.mechanism.shape, Category)
     for position, value in enumerate(chunk.listed()):
         if isinstance(value, dict):
@@ -119,7 +143,7 @@ def _reports(path: Path, chunk: Chunk, question: Question) -> Iterator[Any]:
             yield value
 
 
-def _refuse_numeric_labels(path: Path, values: Any, question: Question) -> None:
+def _refuse_numeric_labels(path: Path, values: Any, question: Asked) -> None:
     """Refuse numbers that may be labels: a report is the number of a label, from 0."""
     mechanism = question.mechanism
     if not isinstance(mechanism, KRR | Design) or len(values) == 0:

@@ -13,12 +13,12 @@ from murmurs.cli.estimate import candidates_of
 from murmurs.cli.output import say
 from murmurs.estimation import Estimate
 from murmurs.files.counts import read_stamped
-from murmurs.question import Question
+from murmurs.joint import Asked, Joint
 
 
 def estimates_of(
     paths: Sequence[Path], candidates: Path | None, complete: bool
-) -> tuple[Question, list[Estimate]]:
+) -> tuple[Asked, list[Estimate]]:
     """Return the question of the first file, and an estimate for each file.
 
     The files must be about one question. Another survey or mechanism is told on standard error, as
@@ -44,15 +44,21 @@ def estimates_of(
         ]
 
 
-def _check_asked(start: Path, question: Question, path: Path, asked: Question) -> None:
+def _check_asked(start: Path, question: Asked, path: Path, asked: Asked) -> None:
     """Refuse a file that is about another question."""
     if asked.name != question.name:
         raise ValueError(
             f"{named(path)} answers {shown(asked.name)} and {named(start)} "
             f"{shown(question.name)}: give files of one question"
         )
-    if asked.is_open != question.is_open or asked.labels != question.labels:
+    if _answers(asked) != _answers(question):
         raise ValueError(
             f"{named(path)} and {named(start)} have different lists of answers to "
             f"{shown(question.name)}: they cannot be compared"
         )
+
+
+def _answers(asked: Asked) -> list[tuple[str, bool, tuple[str, ...]]]:
+    """Return what must be the same for shares to be compared, for each question."""
+    questions = asked.questions if isinstance(asked, Joint) else (asked,)
+    return [(question.name, question.is_open, question.labels) for question in questions]

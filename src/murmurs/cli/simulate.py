@@ -24,6 +24,7 @@ from murmurs.cli.output import (
 from murmurs.counts import Counts
 from murmurs.files.counts import write_counts
 from murmurs.hashing.strings import normal
+from murmurs.joint import Joint
 from murmurs.mechanism import OpenMechanism
 from murmurs.question import Question
 
@@ -42,7 +43,8 @@ def command(
 ) -> None:
     """Simulate the counts that PEOPLE would give in SURVEY.
 
-    PEOPLE is a CSV file with label,number per line (- for standard input). The counts are
+    PEOPLE is a CSV file with label,number per line (- for standard input); for questions asked
+    together a line has a label for each of them, and the number. The counts are
     distributed as if everybody had been encoded and counted, at a cost that does not grow with the
     number of people. For an open question, any label is an answer.
 
@@ -52,17 +54,66 @@ def command(
     """
     contract = read_survey(survey)
     question = chosen_question(contract, name)
-    histogram = _read_histogram(people, question)
     random = None if seed is None else np.random.default_rng(seed)
-    mechanism = question.mechanism
-    if isinstance(mechanism, OpenMechanism):
-        drawn = mechanism.over(list(histogram)).simulate([*histogram.values(), 0], random)
-        counts = Counts(mechanism, drawn.n, drawn.cells)
+    if isinstance(question, Joint):
+        counts = question.simulate(_read_combinations(people, question), random)
     else:
-        counts = mechanism.simulate(list(histogram.values()), random)
+        counts = _simulated(question, _read_histogram(people, question), random)
     write_counts(output, contract, question, counts)
     what = f"{counts.n} reports to {question.name!r} simulated; counts written to"
     tell(what, output, {"question": question.name, "n": counts.n}, as_json=as_json)
+
+
+def _simulated(
+    question: Question, histogram: dict[str, int], random: np.random.Generator | None
+) -> Counts:
+    mechanism = question.mechanism
+    if isinstance(mechanism, OpenMechanism):
+        drawn = mechanism.over(list(histogram)).simulate([*histogram.values(), 0], random)
+        return Counts(mechanism, drawn.n, drawn.cells)
+    return mechanism.simulate(list(histogram.values()), random)
+
+
+def _read_combinations(path: Path, joint: Joint) -> dict[tuple[str, ...], int]:
+    """Return the number of people with each combination of labels."""
+    people: dict[tuple[str, ...], int] = {}
+    total, questions = 0, joint.questions
+    for line, row in rows(path):
+        number = row[-1].strip() if len(row) == len(questions) + 1 else ""
+        if not is_digits(number):
+            wanted = ",".join([*joint.names, "number"])
+            refuse(path, line, f"{shown(','.join(row))} is not {wanted}")
+        labels = []
+        for question, text in zip(questions, row, strict=False):
+            labels.append(_label(path, line, question, text))
+        more = _number(number)
+        total += more
+        if total > MOST_PEOPLE:
+            refuse(path, line, "there are more than 2**62 people in total")
+        people[tuple(labels)] = people.get(tuple(labels), 0) + more
+    _refuse_nobody(path, total)
+    return people
+
+
+def _label(path: Path, line: int, question: Question, text: str) -> str:
+    """Return a label of a question, or any text in its normal form if the question is open."""
+    try:
+        label = normal(text) if question.is_open else text
+    except ValueError as error:
+        refuse(path, line, str(error))
+    if not question.is_open and label not in question.labels:
+        refuse(path, line, f"{shown(label)} is not an answer to {shown(question.name)}")
+    return label
+
+
+def _number(digits: str) -> int:
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) < 20 else 2 * MOST_PEOPLE
+
+
+def _refuse_nobody(path: Path, total: int) -> None:
+    if not total:
+        raise ValueError(f"{named(path)}: there is nobody to simulate: every number of people is 0")
 
 
 def _read_histogram(path: Path, question: Question) -> dict[str, int]:
@@ -73,18 +124,11 @@ def _read_histogram(path: Path, question: Question) -> dict[str, int]:
         number = row[1].strip() if len(row) == 2 else ""
         if not is_digits(number):
             refuse(path, line, f"{shown(','.join(row))} is not label,number")
-        try:
-            label = normal(row[0]) if question.is_open else row[0]
-        except ValueError as error:
-            refuse(path, line, str(error))
-        if not question.is_open and label not in people:
-            refuse(path, line, f"{shown(label)} is not an answer to {shown(question.name)}")
-        digits = number.lstrip("0") or "0"
-        more = int(digits) if len(digits) < 20 else 2 * MOST_PEOPLE
+        label = _label(path, line, question, row[0])
+        more = _number(number)
         total += more
         if total > MOST_PEOPLE:
             refuse(path, line, "there are more than 2**62 people in total")
         people[label] = people.get(label, 0) + more
-    if not total:
-        raise ValueError(f"{named(path)}: there is nobody to simulate: every number of people is 0")
+    _refuse_nobody(path, total)
     return people

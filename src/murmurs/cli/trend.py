@@ -18,6 +18,7 @@ from murmurs.cli.output import (
     print_csv,
     print_json,
     say,
+    with_numbers,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.several import estimates_of
@@ -78,7 +79,13 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
+    if len(counts) == 1:
+        raise ValueError(
+            "a trend needs at least two files of counts: for one, run murmurs estimate"
+        )
     called = _names(counts, names)
+    if names is None and not groups:
+        _note_order(called)
     question, estimates = estimates_of(counts, candidates, complete)
     found = trend(estimates, called, people=people, target=target)
     table = found.table()
@@ -102,9 +109,22 @@ def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
     if names is not None:
         given = [name.strip() for name in names.split(",")]
         if len(given) != len(counts):
-            raise ValueError(f"--names has {len(given)} names for {len(counts)} files")
+            many = "1 name" if len(given) == 1 else f"{len(given)} names"
+            raise ValueError(f"--names has {many} for {len(counts)} files")
         return given
     stems = [path.stem for path in counts]
     if len(set(stems)) < len(stems):
         return [str(path) for path in counts]
     return segments_of(stems)
+
+
+def _note_order(called: list[str]) -> None:
+    """Say it if files are in the order of a shell, in which week10 comes before week9."""
+    in_time = sorted(called, key=with_numbers)
+    if called == sorted(called) and called != in_time:
+        say(
+            f"Note: the files are taken in the order in which they are given: {called[0]} first, "
+            f"{called[-1]} last. If they are periods, give them in the order of time: "
+            f"{in_time[0]} first, {in_time[-1]} last.",
+            err=True,
+        )

@@ -12,16 +12,16 @@ from murmurs.estimators.composite import composite
 from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.em import NoiseDominates, em
 from murmurs.estimators.information import information, likelihood_covariance
+from murmurs.estimators.joint import independence, joint
 from murmurs.estimators.likelihood import likelihood
 from murmurs.estimators.precondition import usable
 from murmurs.estimators.regression import regression
 from murmurs.estimators.report_likelihood import report_likelihood
 from murmurs.estimators.selection import selection
-from murmurs.estimators.shrinkage import shrink, shrinkage
+from murmurs.estimators.shrinkage import shrinkage
 from murmurs.estimators.simplex import simplex
+from murmurs.estimators.single import single
 from murmurs.estimators.unbiased import unbiased
-from murmurs.inference.fit import fitted
-from murmurs.numerics.simplex import plausible
 
 __all__ = [
     "BY_NAME",
@@ -31,7 +31,9 @@ __all__ = [
     "composite",
     "em",
     "estimate",
+    "independence",
     "information",
+    "joint",
     "likelihood",
     "likelihood_covariance",
     "norm_cut",
@@ -46,6 +48,8 @@ __all__ = [
 
 BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "shrinkage": shrinkage,
+    "joint": joint,
+    "independence": independence,
     "unbiased": unbiased,
     "normalized": normalized,
     "simplex": simplex,
@@ -72,12 +76,13 @@ def estimate(
 
     ``labels`` name the answers in tables and plots.
 
-    The default is `shrinkage`, which is never far from the best estimator and mostly better than
-    all others. There are two exceptions, both for hashed answers. If answers in cohorts are too
-    many to solve for together, or an open question has more than 50 candidates and fewer than five
-    equations for each, it is `selection`, which picks those that stand out. For a mean sketch with
-    more entries than answers, whose collisions add more to the error than the noise does, it is
-    `regression` on the simplex, which solves for the collisions.
+    The default for several questions is `joint`, which shrinks a table towards independence as far
+    as the noise demands. For one question it is `shrinkage`, which is never far from the best
+    estimator and mostly better than all others. There are two exceptions, both for hashed answers.
+    If answers in cohorts are too many to solve for together, or an open question has more than 50
+    candidates and fewer than five equations for each, it is `selection`, which picks those that
+    stand out. For a mean sketch with more entries than answers, whose collisions add more to the
+    error than the noise does, it is `regression` on the simplex, which solves for the collisions.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -106,13 +111,6 @@ def _named(method: object) -> Callable[[Counts], Estimate]:
 
 
 def _default(counts: Counts) -> Estimate:
-    channel = counts.channel
-    if channel.is_crowded:
-        return selection(counts, why="there are many candidates, and it picks out those that occur")
-    fit = fitted(counts)
-    if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
-        return regression(
-            counts,
-            why="collisions in the sketch outweigh the noise, and its hash functions are known",
-        )
-    return shrink(fit, "it keeps what stands out from the noise and smooths the rest")
+    if counts.channel.factors:
+        return joint(counts, why="it keeps the association that stands out from the noise")
+    return single(counts)

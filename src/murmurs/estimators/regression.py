@@ -36,7 +36,9 @@ def regression(
     channel = usable(counts).channel
     k = channel.k
     law = channel.mean(np.full(k, 1 / k))
-    weights = 1 / np.maximum(law * (1 - law), 1e-300)
+    spread = law * (1 - law)
+    known = spread < 1e-15  # cells that are certain, such as the number of reports, say nothing
+    weights = np.where(known, 0, 1 / np.where(known, 1, spread))
     goal = channel.adjoint(weights * (counts.cells / counts.n - channel.base))
 
     def normal(shares: Floats) -> Floats:

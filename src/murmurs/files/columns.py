@@ -1,4 +1,4 @@
-"""One column of a file, in bounded memory: lines of text, CSV, Parquet or JSON lines.
+"""One or more columns of a file, in bounded memory: lines of text, CSV, Parquet or JSON lines.
 
 Errors give the file, the line or row and the rule. They never quote a cell, nor the first line of
 a CSV file, which may be somebody's answer where there is no header.
@@ -7,7 +7,7 @@ a CSV file, which may be somebody's answer where there is no header.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, get_args
@@ -38,24 +38,30 @@ _SUFFIXES: dict[str, Format] = {
 MOST_ROWS, _MOST_CHARACTERS = 2**16, 2**24
 _FIXED_ROWS = 2**18  # of a column whose values have one small size
 Column = str | int
+Wanted = Column | tuple[Column, ...] | None
+"""One column, or several, of which each row is a tuple; None for what has no columns."""
 
 
 class Chunk(NamedTuple):
     """Some rows of a column, one after another.
 
-    ``values`` are a list or an Arrow array. ``places`` are the lines or rows where they stand, from
-    1; ``unit`` says which of the two. ``segments`` has the column ``by``, coded; if there are
-    several, a segment is a tuple of their values.
+    ``values`` are a list or an Arrow array; of several columns, a list of tuples. ``places`` are
+    the lines or rows where they stand, from 1; ``unit`` says which of the two. ``segments`` has the
+    column ``by``, coded; if there are several, a segment is a tuple of their values. ``absent`` is
+    a field that no line had so far.
     """
 
     values: Any
     places: Sequence[int] | NDArray[np.int64]
     unit: str
     segments: Coded | None = None
+    absent: str | None = None
 
     def refuse(self, path: Path, position: int, what: str) -> NoReturn:
         """Raise the error for one value."""
         place = f"{self.unit} {self.places[position]}"
+        if self.absent is not None:
+            what += f" (no line so far has a field called {shown(self.absent)})"
         raise ValueError(f"{named(path)}, {place}: {what}")
 
     def listed(self) -> list[Any]:
@@ -73,13 +79,14 @@ class Chunk(NamedTuple):
         codes, values = self.segments
         missing = codes == MISSING
         if missing.any():
-            self.refuse(path, int(missing.argmax()), "the segment is missing")
+            what = "the segment is missing: write one there, such as unknown, or remove such rows"
+            self.refuse(path, int(missing.argmax()), what)
         places = np.asarray(self.places)
         for code in np.unique(codes).tolist():
             rows_of = np.flatnonzero(codes == code)
             own = self.values
             own = [own[i] for i in rows_of] if isinstance(own, list) else own.take(rows_of)
-            yield values[code], Chunk(own, places[rows_of], self.unit)
+            yield values[code], Chunk(own, places[rows_of], self.unit, absent=self.absent)
 
 
 def format_of(path: AnyPath) -> Format:
@@ -96,20 +103,23 @@ def format_of(path: AnyPath) -> Format:
 
 def read_column(
     path: AnyPath,
-    column: Column | None = None,
+    column: Wanted = None,
     by: Column | Sequence[Column] | None = None,
     *,
     format: Format | None = None,  # noqa: A002
     delimiter: str | None = None,
     header: bool = True,
+    is_value: Callable[[str], bool] | None = None,
     most: int = MOST_ROWS,
 ) -> Iterator[Chunk]:
-    r"""Return one column of a file in chunks, in bounded memory.
+    r"""Return one column of a file, or several, in chunks, in bounded memory.
 
-    ``column`` is a name, or a number from 1; text has none, and without one each line of JSON lines
-    is a value. ``by`` is a second column, or several, for segments. Empty cells and lines, nulls
-    and absent fields are None. The suffix of the file gives the format, unless ``format`` does.
-    Chunks of text have at most ``most`` rows.
+    ``column`` is a name, or a number from 1, or a tuple of these; text has none, and without one
+    each line of JSON lines is a value. ``by`` is a second column, or several, for segments. Empty
+    cells and lines, nulls and absent fields are None. The suffix of the file gives the format,
+    unless ``format`` does. ``is_value`` tells values from names: if the header has a value in a
+    column that is given by its number, it is none, and is refused. Chunks of text have at most
+    ``most`` rows.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -143,7 +153,7 @@ def read_column(
         yield from _of_parquet(file, column, others, most)
     else:
         mark = _delimiter(delimiter, kind)
-        yield from _of_csv(file, column, others, mark, header=header, most=most)
+        yield from _of_csv(file, column, others, mark, header=header, is_value=is_value, most=most)
 
 
 def _others(by: Column | Sequence[Column] | None) -> tuple[Column, ...]:
@@ -172,25 +182,46 @@ def _of_text(path: Path, most: int) -> Iterator[Chunk]:
 
 
 def _of_csv(
-    path: Path, column: Column, by: tuple[Column, ...], delimiter: str, *, header: bool, most: int
+    path: Path,
+    column: Wanted,
+    by: tuple[Column, ...],
+    delimiter: str,
+    *,
+    header: bool,
+    is_value: Callable[[str], bool] | None,
+    most: int,
 ) -> Iterator[Chunk]:
-    source = rows(path, delimiter=delimiter)
-    start = next(source, None)
+    source = rows(path, delimiter=delimiter, with_empty=True)
+    start = next((found for found in source if found[1]), None)
     if start is None:
         raise ValueError(f"{named(path)} is empty")
     width = len(start[1])
     names = start[1] if header else None
-    wanted = _index(path, column, names, width)
+    wanted = [_index(path, one, names, width) for one in _each(column)]
+    for one, place in zip(_each(column), wanted, strict=True):
+        by_number = names is not None and one not in names
+        if by_number and is_value is not None and is_value(start[1][place]):
+            raise ValueError(
+                f"{named(path)} has a value in column {one} of its first line, not a name: read it "
+                "without a header (--no-header), or give the column by its name"
+            )
     others = [_index(path, one, names, width) for one in by]
     _refuse_same(wanted, others)
+    several = isinstance(column, tuple)
     where: list[int] = []
 
-    def cells() -> Iterator[tuple[str | None, tuple[str | None, ...]]]:
-        for line, row in source if header else chain([start], source):
+    def cells() -> Iterator[tuple[Any, tuple[str | None, ...]]]:
+        before = ((line, list[str]()) for line in range(1, start[0]))  # these are empty
+        for line, row in source if header else chain(before, [start], source):
+            if not row and width == 1:  # so polars and Arrow write a column with missing values
+                row = [""]
+            elif not row:
+                continue
             if len(row) != width:
                 refuse(path, line, f"it has {len(row)} cells, and the first line has {width}")
             where.append(line)
-            yield row[wanted] or None, tuple(row[other] or None for other in others)
+            values = tuple(row[one] or None for one in wanted)
+            yield values if several else values[0], tuple(row[one] or None for one in others)
 
     for chunk in _chunks(cells(), most, by=len(by)):
         n = len(chunk.values)
@@ -217,25 +248,40 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
             f"{width}, not as {shown(column)}"
         )
     also = ", check the delimiter," if width == 1 else ""
+    alike = [i for i, name in enumerate(names, 1) if _plain(name) == _plain(column)]
+    hint = f" (that of column {alike[0]} differs only in capitals or blanks)" if alike else ""
     raise ValueError(
         f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
-        f"correct the name{also} or give a number from 1"
+        f"correct the name{hint}{also} or give a number from 1"
     )
 
 
-def _refuse_same(wanted: object, others: Sequence[object]) -> None:
+def _plain(name: str) -> str:
+    """Return a name without blanks at its ends and without capitals."""
+    return name.strip().casefold()
+
+
+def _each(column: Wanted) -> tuple[Column, ...]:
+    """Return the columns that are wanted."""
+    if column is None:
+        return ()
+    return column if isinstance(column, tuple) else (column,)
+
+
+def _refuse_same(wanted: Sequence[object], others: Sequence[object]) -> None:
     """Refuse segments by the column itself: the names of their files would be the answers."""
-    if wanted is not None and wanted in others:
+    if any(one in others for one in wanted):
         raise ValueError("segments must be by another column than the one that is read")
 
 
 def _of_json_lines(
-    path: Path, column: Column | None, by: tuple[Column, ...], most: int
+    path: Path, column: Wanted, by: tuple[Column, ...], most: int
 ) -> Iterator[Chunk]:
-    unseen = {str(name) for name in (column, *by) if name is not None}
-    _refuse_same(column if column is None else str(column), [str(one) for one in by])
+    wanted = [str(one) for one in _each(column)]
+    unseen = {*wanted, *map(str, by)}
+    _refuse_same(wanted, [str(one) for one in by])
 
-    def values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    def found_values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         for line, text in lines(path):
             try:
                 found = document(text)
@@ -247,10 +293,14 @@ def _of_json_lines(
             if not isinstance(found, dict):
                 refuse(path, line, "this is not a JSON object with fields")
             unseen.difference_update(found)
-            value = found if column is None else found.get(str(column))
+            value: Any = found
+            if column is not None:
+                values = tuple(found.get(one) for one in wanted)
+                value = values if isinstance(column, tuple) else values[0]
             yield value, tuple(found.get(str(other)) for other in by)
 
-    yield from _chunks(values(), most, by=len(by))
+    for chunk in _chunks(found_values(), most, by=len(by)):
+        yield chunk._replace(absent=min(unseen, default=None))
     if unseen:
         raise ValueError(
             f"{named(path)} has no field called {shown(sorted(unseen)[0])} in any line"
@@ -271,13 +321,17 @@ def _chunks(pairs: Iterable[tuple[Any, tuple[Any, ...]]], most: int, *, by: int)
         values.append(value)
         for own, other in zip(segments, others, strict=True):
             own.append(other)
-        size += len(value) if isinstance(value, str) else 1
+        size += sum(map(_length, value)) if isinstance(value, tuple) else _length(value)
         if size >= _MOST_CHARACTERS or len(values) >= most:
             yield chunk()
             first += len(values)
             values, segments, size = [], [[] for _ in range(by)], 0
     if values:
         yield chunk()
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else 1
 
 
 def _together(columns: list[Coded]) -> Coded | None:
@@ -295,7 +349,7 @@ def _together(columns: list[Coded]) -> Coded | None:
     return Coded(numbers[inverse.reshape(-1)], values)
 
 
-def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -> Iterator[Chunk]:
+def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -> Iterator[Chunk]:
     try:
         from pyarrow import types
         from pyarrow.parquet import ParquetFile
@@ -305,10 +359,10 @@ def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -
         raise ValueError("Parquet cannot be read from standard input: give a file")
     with _whole_parquet(path):
         schema = ParquetFile(path).schema_arrow
-    wanted = _parquet_name(path, column, schema.names)
+    wanted = [_parquet_name(path, one, schema.names) for one in _each(column)]
     others = [_parquet_name(path, one, schema.names) for one in by]
     _refuse_same(wanted, others)
-    names = list(dict.fromkeys([wanted, *others]))
+    names = list(dict.fromkeys([*wanted, *others]))
     kinds = [schema.field(name).type for name in names]
     texts = [name for name, kind in zip(names, kinds, strict=True) if types.is_string(kind)]
     fixed = all(types.is_primitive(kind) or types.is_fixed_size_binary(kind) for kind in kinds)
@@ -321,10 +375,28 @@ def _of_parquet(path: Path, column: Column, by: tuple[Column, ...], most: int) -
             batch = next(batches, None)
         if batch is None:
             return
-        segments = _together([coded(batch.column(other)) for other in others])
+        segments = _together([_segments_of(path, batch.column(other)) for other in others])
         places = range(first, first + len(batch))
-        yield Chunk(batch.column(wanted), places, "row", segments)
+        values = batch.column(wanted[0])
+        if isinstance(column, tuple):
+            values = list(zip(*(batch.column(one).to_pylist() for one in wanted), strict=True))
+        yield Chunk(values, places, "row", segments)
         first += len(batch)
+
+
+def _segments_of(path: Path, column: Any) -> Coded:
+    """Return a column of segments: what labels are, and dates."""
+    from pyarrow import types
+
+    if types.is_date(column.type):
+        return coded(column.to_pylist())
+    try:
+        return coded(column)
+    except TypeError:
+        kind = str(column.type).partition("<")[0]
+        raise ValueError(
+            f"{named(path)}: segments are text, whole numbers or dates, not of type {kind}"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -16,30 +16,32 @@ from murmurs.boundary.documents import canonical, document
 from murmurs.boundary.reading import LONGEST_DOCUMENT, contents, named
 from murmurs.boundary.writing import writing
 from murmurs.counts import Counts, People
+from murmurs.files.columns import format_of
 from murmurs.files.headers import (
     FORMAT,
     AnyPath,
     as_paths,
-    check_asked,
+    check_counted,
     check_kind,
     check_survey,
     is_header_of_reports,
 )
 from murmurs.files.pooled import pooled
+from murmurs.joint import Asked, Joint
+from murmurs.joint.entry import asked_from_document
 from murmurs.numerics.arrays import Integers
-from murmurs.question import Question, question_from_document
 from murmurs.survey import Survey
 
 _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "digest")
 
 
-def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts: Counts) -> None:
+def write_counts(path: AnyPath, survey: Survey | str, question: Asked, counts: Counts) -> None:
     """Write counts with the question they answer, so that the file can be read on its own.
 
     ``survey`` is the survey that contains the question, or its fingerprint.
     """
     if isinstance(survey, Survey):
-        check_asked(survey, question)
+        check_counted(survey, question)
     if counts.mechanism != question.mechanism:
         raise ValueError(
             f"counts of {counts.mechanism} are not answers to {shown(question.name)}, "
@@ -65,7 +67,7 @@ def write_counts(path: AnyPath, survey: Survey | str, question: Question, counts
         file.write(data)
 
 
-def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, Counts]:
+def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Asked, Counts]:
     """Return the question of a file of counts, and the counts, checked against its mechanism.
 
     The digest in the file shows that nothing was altered. If the survey is given, its fingerprint
@@ -75,7 +77,7 @@ def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, 
     fingerprint, question, counts = read_stamped(file)
     if survey is not None:
         check_survey(file, "counts", fingerprint, survey)
-        if survey.question(question.name) != question:
+        if _own(survey, question) != question:
             raise ValueError(
                 f"{named(file)} has a question {shown(question.name)} that differs from the one in "
                 f"survey {shown(survey.name)}"
@@ -83,9 +85,16 @@ def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Question, 
     return question, counts
 
 
+def _own(survey: Survey, question: Asked) -> Asked:
+    """Return what the survey itself has in the place of a question or a joint."""
+    if isinstance(question, Joint) and question not in survey.joints:
+        return survey.joint(*question.names)
+    return survey.asked(question.name)
+
+
 def add_counts(
     paths: AnyPath | Sequence[AnyPath], *, people: People | None = None
-) -> tuple[str, Question, Counts]:
+) -> tuple[str, Asked, Counts]:
     """Add up files of counts; return the fingerprint of their survey, the question and the counts.
 
     For a longitudinal mechanism, ``people`` says whose counts the files hold; see `pool`. All files
@@ -112,7 +121,7 @@ def add_counts(
     return fingerprint, question, pooled(counted, people)
 
 
-def read_stamped(path: Path) -> tuple[str, Question, Counts]:
+def read_stamped(path: Path) -> tuple[str, Asked, Counts]:
     """Return the fingerprint of the survey of a file of counts, its question and the counts."""
     data = contents(path)
     if is_header_of_reports(data):
@@ -120,12 +129,17 @@ def read_stamped(path: Path) -> tuple[str, Question, Counts]:
     try:
         read = document(data)
     except ValueError as error:
-        raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
+        way = ""
+        if path.suffix == ".toml":
+            way = "; if it is a survey, run murmurs count with it first"
+        elif format_of(path) != "text" or path.suffix == ".txt":
+            way = "; if it has reports or answers, run murmurs count first"
+        raise ValueError(f"{named(path)} is not a file of counts: {error}{way}") from None
     if isinstance(read, dict) and "questions" in read:
         raise ValueError(f"{named(path)} is a survey, not counts: run murmurs count first")
     try:
         found = check_kind("counts", read, _COUNTS)
-        question = question_from_document(found["question"])
+        question = asked_from_document(found["question"])
         cells = _whole_numbers(found["cells"])
         counts = Counts(question.mechanism, found["n"], cells, found["times"])
         if found["digest"] != _digest(found, cells):

@@ -9,7 +9,8 @@ from typing import Any
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document, fields
 from murmurs.boundary.reading import named
-from murmurs.question import Question
+from murmurs.boundary.texts import listed
+from murmurs.joint import Asked, Joint
 from murmurs.survey import Survey
 
 FORMAT = 1
@@ -50,11 +51,24 @@ def check_kind(kind: str, found: object, wanted: tuple[str, ...]) -> dict[str, A
     return found
 
 
-def check_asked(survey: Survey, question: Question) -> None:
-    """Refuse a question that is not in the survey."""
-    if survey.question(question.name) != question:
+def check_asked(survey: Survey, question: Asked) -> None:
+    """Refuse a question, or a joint of questions, that is not in the survey."""
+    if survey.asked(question.name) != question:
         raise ValueError(
             f"survey {shown(survey.name)} has a different question {shown(question.name)}"
+        )
+
+
+def check_counted(survey: Survey, question: Asked) -> None:
+    """Refuse what is not in the survey; its questions may be counted together all the same.
+
+    The reports to them then came in one submission, although the survey lists no such joint.
+    """
+    if not isinstance(question, Joint) or question in survey.joints:
+        check_asked(survey, question)
+    elif survey.joint(*question.names) != question:
+        raise ValueError(
+            f"survey {shown(survey.name)} has a different joint of {listed(question.names)}"
         )
 
 

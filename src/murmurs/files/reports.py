@@ -26,7 +26,7 @@ from murmurs.files.headers import (
     check_survey,
 )
 from murmurs.files.pooled import pooled
-from murmurs.question import Question
+from murmurs.joint import Asked
 from murmurs.survey import Survey
 from murmurs.wire import BadReportError, Reports, Shape
 
@@ -41,9 +41,7 @@ Salvage = Callable[[str], object]
 """Called with a message when only the beginning of a file can be read."""
 
 
-def write_reports(
-    path: AnyPath, survey: Survey, question: Question, parts: Iterable[Reports]
-) -> int:
+def write_reports(path: AnyPath, survey: Survey, question: Asked, parts: Iterable[Reports]) -> int:
     """Write arrays of reports to a question, one after another; return the number of reports."""
     with writing_reports(path, survey, question) as writer:
         for part in parts:
@@ -92,7 +90,7 @@ class Writer:
 
 
 @contextlib.contextmanager
-def writing_reports(path: AnyPath, survey: Survey, question: Question) -> Iterator[Writer]:
+def writing_reports(path: AnyPath, survey: Survey, question: Asked) -> Iterator[Writer]:
     """Open a file of reports to a question, to which arrays are written as they come."""
     check_asked(survey, question)
     header = {
@@ -115,7 +113,7 @@ def writing_reports(path: AnyPath, survey: Survey, question: Question) -> Iterat
 
 def read_reports(
     path: AnyPath, survey: Survey, salvage: Salvage | None = None
-) -> tuple[Question, Iterator[Reports]]:
+) -> tuple[Asked, Iterator[Reports]]:
     """Return the question that a file of reports answers, and its reports part by part.
 
     A file that is cut off, altered or followed by something else is refused when reading reaches
@@ -132,7 +130,7 @@ def count_reports(
     salvage: Salvage | None = None,
     *,
     people: People | None = None,
-) -> tuple[Question, Counts]:
+) -> tuple[Asked, Counts]:
     """Return the question that one or more files of reports answer, and the counts of them all.
 
     For a longitudinal mechanism, ``people`` says whose reports the files hold; see `pool`.
@@ -152,7 +150,7 @@ def count_reports(
 
 
 class _Part(NamedTuple):
-    question: Question
+    question: Asked
     reports: Reports
 
 
@@ -173,7 +171,7 @@ def _read_file(path: Path, survey: Survey, salvage: Salvage | None) -> Iterator[
             yield _Part(question, part)
 
 
-def _asked(path: Path, line: bytes, survey: Survey) -> Question:
+def _asked(path: Path, line: bytes, survey: Survey) -> Asked:
     """Return the question that a header names; refuse a header of another survey."""
     if not line.startswith(b"{"):
         raise ValueError(
@@ -194,7 +192,7 @@ def _asked(path: Path, line: bytes, survey: Survey) -> Question:
         raise ValueError(f"{named(path)} is not a file of reports: {error}") from None
     check_survey(path, "reports", header["survey"], survey)
     try:
-        return survey.question(header["question"])
+        return survey.asked(header["question"])
     except ValueError as error:
         raise ValueError(f"{named(path)}: {error}") from None
 

@@ -260,6 +260,79 @@ class Ranked(Layout):
         return self._kept.select(answers)
 
 
+@dataclass(frozen=True, eq=False)
+class Stacked(Layout):
+    """Layouts of the same answers, the rows of one below those of another, with one hash each.
+
+    An answer may be hashed as something else in each of them, such as one of its prefixes.
+    """
+
+    parts: tuple[Layout, ...]
+
+    hashes = 1
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        """The rows of all parts."""
+        return sum(part.rows for part in self.parts)
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """The number of buckets, the same in all parts."""
+        return self.parts[0].width
+
+    @property
+    def k(self) -> int:
+        """The number of answers."""
+        return self.parts[0].k
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first row of each part, and after the last one the number of rows."""
+        return np.cumsum([0, *(part.rows for part in self.parts)])
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return the buckets of as many answers at once as can be kept."""
+        size = self.k if self.k * self.rows <= MOST_KEPT else _BLOCK // self.rows
+        for start in range(0, max(self.k, 1), max(size, 1)):
+            block = slice(start, min(start + size, self.k))
+            chosen = np.arange(block.start, block.stop)
+            stacked = [
+                places + np.uint32(first * self.width)
+                for first, part in zip(self.starts, self.parts, strict=False)
+                for _, places in part.select(chosen).blocks()
+            ]
+            yield block, np.concatenate(stacked)
+
+    def places_in(self, row: int) -> NDArray[np.int64]:
+        """Return the buckets of every answer in one row."""
+        part = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return self.parts[part].places_in(row - int(self.starts[part]))
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the buckets of answers, each in one row."""
+        out = np.empty((1, len(answers)), np.int64)
+        for number, part in enumerate(self.parts):
+            own = (rows >= self.starts[number]) & (rows < self.starts[number + 1])
+            if own.any():
+                out[:, own] = part.look_up(answers[own], rows[own] - self.starts[number])
+        return out
+
+    def masses(self, shares: Floats) -> Floats:
+        """Return the total share in each bucket of each row."""
+        return np.concatenate([part.masses(shares) for part in self.parts])
+
+    def totals(self, table: Floats) -> Floats:
+        """Return for each answer the sum of the table over its buckets."""
+        cut = np.split(table, self.starts[1:-1])
+        each = [part.totals(own) for part, own in zip(self.parts, cut, strict=True)]
+        return np.asarray(np.sum(each, axis=0))
+
+    def select(self, answers: Integers) -> Stacked:
+        """Return the layout of some of the answers."""
+        return Stacked(tuple(part.select(answers) for part in self.parts))
+
+
 def first_ones(places: Integers, width: int) -> Integers:
     """Replace a bucket by ``width``, which means none, where an earlier line already has it."""
     for line in range(1, len(places)):

@@ -17,6 +17,9 @@ from murmurs.numerics.special import binomial_tail, normal_tail
 
 Control = Literal["bonferroni", "fdr"]
 
+_NO_NOISE = 1e-12
+"""Shares, and variances of one person's share, below this are zero up to rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Detection:
@@ -53,7 +56,8 @@ def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") 
 
     If nobody does, the number of reports that support it is exactly binomial, with the probability
     of false support. If the shares do not come from such counts, or people report repeatedly, the
-    test uses the law of their noise instead.
+    test uses the law of their noise instead. Where no other answer leads to a report that counts
+    for this one, as in some designs on paper, a single such report is proof.
     """
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if fit.n == 0:
@@ -68,11 +72,13 @@ def detect(fit: Fit, error_rate: float = 0.05, control: Control = "bonferroni") 
         p_values = binomial_tail(support, fit.n, float(miss))
     else:
         constant, _ = fit.noise(plausible(fit.unbiased))
-        scores, people = fit.unbiased / np.sqrt(constant), fit.counts.people
-        p_values = _tail(scores, people, fit.channel.false_support)
+        proof = constant * fit.n <= _NO_NOISE
+        scores = fit.unbiased / np.sqrt(np.where(proof, 1.0, constant))
+        p_values = _tail(scores, fit.counts.people, fit.channel.false_support)
+        p_values = np.where(proof, fit.unbiased <= _NO_NOISE, p_values)
     for group in fit.confounded:  # each of them may be absent, whatever the counts
         p_values[group] = 1.0
-    return Detection(_rejected(p_values, error_rate, control), p_values, error_rate, control)
+    return Detection(rejected(p_values, error_rate, control), p_values, error_rate, control)
 
 
 def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
@@ -87,7 +93,8 @@ def _tail(scores: Floats, n: int, chance: float | None) -> Floats:
     return binomial_tail(np.minimum(counts, n), n, chance)
 
 
-def _rejected(p_values: Floats, error_rate: float, control: Control) -> NDArray[np.bool_]:
+def rejected(p_values: Floats, error_rate: float, control: Control) -> NDArray[np.bool_]:
+    """Return which hypotheses are rejected, with control of false rejections."""
     k = len(p_values)
     if control == "bonferroni":
         return np.asarray(p_values <= error_rate / k)

@@ -14,7 +14,7 @@ from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import check_name
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats
-from murmurs.numerics.special import chi_square_tail, normal_quantile, normal_tail
+from murmurs.numerics.special import chi_square_tail, normal_tail
 from murmurs.present import frames
 from murmurs.present.plots import plot_changes
 from murmurs.present.text import changes_table, p_text, printable
@@ -30,6 +30,10 @@ _NO_NOISE = 1e-13
 
 FEW_PEOPLE = 30
 """People below which the normal distribution of the noise is rough, and a note is added."""
+
+
+FEW_CHANGED = 2
+"""Changed reports per answer below which the noise among respondents is not nearly normal."""
 
 
 class Comparable(Protocol):
@@ -50,8 +54,12 @@ class Comparable(Protocol):
         """Shares on the simplex, to compute the noise."""
         ...
 
-    def standard_errors(self, target: Target) -> Floats:
-        """Return the standard errors of the unbiased shares."""
+    def standard_errors(self, target: Target, shares: Floats | None = None) -> Floats:
+        """Return the standard errors of the unbiased shares, at these shares or the estimated."""
+        ...
+
+    def score_interval(self, level: float, target: Target) -> Floats:
+        """Return limits of the unbiased shares that may lie below zero."""
         ...
 
 
@@ -71,6 +79,39 @@ def common_shares(sides: Sequence[Comparable]) -> Floats:
     """
     people = [side.fit.counts.people for side in sides]
     return np.average([side.plausible for side in sides], axis=0, weights=people)
+
+
+def few_people(sides: Sequence[Comparable]) -> tuple[str, ...]:
+    """Return the note that one side has few people, if one has."""
+    least = min(side.fit.counts.people for side in sides)
+    if least >= FEW_PEOPLE:
+        return ()
+    where = "on one side" if len(sides) == 2 else "in one of them"
+    people = "person" if least == 1 else "people"
+    return (f"with only {least} {people} {where}, intervals and p-values are rough",)
+
+
+def few_changed(sides: Sequence[Comparable], target: Target) -> tuple[str, ...]:
+    """Return the note that privacy noise changes hardly any report, if only that noise counts.
+
+    A changed report takes one person from an answer and gives one to another, so the squared noise
+    of all answers together, in people, is about twice their number.
+    """
+    if target != "respondents":
+        return ()
+    common = common_shares(sides)
+    least = math.inf
+    for side in sides:
+        people = side.standard_errors("respondents", common) * side.fit.counts.people
+        least = min(least, float((people**2).sum()) / 2)
+    if not _NO_NOISE < least < FEW_CHANGED * len(common):
+        return ()
+    where = "on one side" if len(sides) == 2 else "in one of them"
+    changed = "less than one report" if least < 1 else f"only about {least:.0f} reports"
+    return (
+        f"privacy noise changes {changed} {where}, and with fewer than {FEW_CHANGED} per answer "
+        "p-values are rough and often too small",
+    )
 
 
 def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Floats]:
@@ -114,7 +155,10 @@ class Difference:
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")
         if self.this.labels and self.other.labels and self.this.labels != self.other.labels:
-            raise ValueError("cannot compare estimates whose labels differ")
+            raise ValueError(
+                "cannot compare estimates whose labels differ: a difference is about one list of "
+                "answers, in one order"
+            )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -144,16 +188,32 @@ class Difference:
         return np.sqrt(squares[0] + squares[1])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Return lower and upper limits of each difference, one row per answer."""
+        """Return lower and upper limits of each difference, one row per answer.
+
+        They combine the limits of the two shares (Newcombe 1998, method 10): a difference is at its
+        lowest where this share is low and the other one high. So they are wider on the side on
+        which a rare answer may have been missed by chance.
+        """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
-        reach = normal_quantile(0.5 + each / 2) * self.standard_errors
-        return np.stack([self.shares - reach, self.shares + reach], axis=1)
+        down, up = [], []
+        for side in (self.this, self.other):
+            limits = side.score_interval(min(each, 1 - 1e-14), self.target)
+            down.append(side.fit.unbiased - limits[:, 0])
+            up.append(limits[:, 1] - side.fit.unbiased)
+        low = self.shares - np.hypot(down[0], up[1])
+        high = self.shares + np.hypot(up[0], down[1])
+        return np.stack([low, high], axis=1)
 
     @cached_property
     def p_values(self) -> Floats:
-        """The two-sided p-values of the hypotheses that each share has not changed."""
-        return 2 * normal_tail(np.abs(self.shares) / np.maximum(self.standard_errors, _NO_NOISE))
+        """The two-sided p-values of the hypotheses that each share has not changed.
+
+        They take the noise at the shares of all people together, as the overall test does.
+        """
+        sides = (self.this, self.other)
+        errors = [side.standard_errors(self.target, common_shares(sides)) for side in sides]
+        return 2 * normal_tail(np.abs(self.shares) / np.maximum(np.hypot(*errors), _NO_NOISE))
 
     @cached_property
     def p_value(self) -> float:
@@ -189,10 +249,18 @@ class Difference:
         lists = {name: list(map(_plain, column)) for name, column in columns.items()}
         lists["p_values"] = lists.pop("p_value")
         names = {} if self.names is None else {"names": list(self.names)}
-        return {"target": self.target, "level": level, "p_value": self.p_value, **names, **lists}
+        return {
+            "target": self.target,
+            "level": level,
+            "notes": list(self.notes),
+            "p_value": self.p_value,
+            **names,
+            **lists,
+        }
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level))
 
     def to_arrow(self, level: float = 0.95) -> Any:
@@ -246,10 +314,8 @@ class Difference:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
-        least = min(side.fit.counts.people for side in (self.this, self.other))
-        if least >= FEW_PEOPLE:
-            return ()
-        return (f"with only {least} people on one side, intervals and p-values are rough",)
+        sides = (self.this, self.other)
+        return few_people(sides) + few_changed(sides, self.target)
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)
@@ -267,7 +333,7 @@ class Difference:
 def _two(names: Any) -> tuple[str, str]:
     """Return the names of two estimates, if they are two different texts."""
     rule = "names are two different texts, such as ('law', 'arts')"
-    found = () if isinstance(names, str) else tuple(names)
+    found = tuple(names) if isinstance(names, list | tuple) else ()
     if len(found) != 2 or found[0] == found[1]:
         raise ValueError(f"{rule}, not {shown(names)}")
     for name in found:

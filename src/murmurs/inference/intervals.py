@@ -77,6 +77,26 @@ def limits(estimates: Floats, scale: Scale, level: float) -> Floats:
     return np.clip(both, 0.0, 1.0)
 
 
+def score_limits(estimates: Floats, scale: Scale, reach: float) -> Floats:
+    """Return limits that may lie below zero or above one, one row per share; for differences.
+
+    They hold the shares x whose estimate is within ``reach`` standard deviations of x, with the
+    noise at x: the interval of Wilson (1927) where all noise is that of sampling. Below zero and
+    above one the noise stays as it is there, so that the estimate is always between its limits.
+    """
+    c, s, b = scale.constant, scale.slope, scale.bend
+    square = reach * reach
+    middle = 2 * estimates + square * s
+    root = np.sqrt(np.maximum(middle**2 - 4 * (1 + square * b) * (estimates**2 - square * c), 0))
+    none, everybody = reach * np.sqrt(c), reach * np.sqrt(np.maximum(c + s - b, 0))
+    out = []
+    for sign in (-1, 1):
+        within = (middle + sign * root) / (2 * (1 + square * b))
+        below, above = estimates + sign * none, estimates + sign * everybody
+        out.append(np.where(below < 0, below, np.where(above > 1, above, within)))
+    return np.stack([np.minimum(out[0], estimates), np.maximum(out[1], estimates)], axis=1)
+
+
 @cache
 def _acceptance(level: float) -> tuple[Floats, Floats, Floats]:
     """Return means, and for each the lowest and highest value that it accepts.

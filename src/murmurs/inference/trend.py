@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 import numpy as np
 
 from murmurs.boundary.checks import real, shown
+from murmurs.boundary.texts import as_tuple
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
+    few_changed,
+    few_people,
     has_covariance,
     squared_distance,
 )
@@ -26,8 +29,8 @@ from murmurs.inference.fit import Target
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
-from murmurs.present.lines import plot_periods
 from murmurs.present.palette import SERIES
+from murmurs.present.periods import plot_periods
 from murmurs.present.text import p_text, periods_table
 
 if TYPE_CHECKING:
@@ -156,9 +159,13 @@ class Trend:
 
     @cached_property
     def p_values(self) -> Floats:
-        """The p-values of the hypotheses that the share of each answer is always the same."""
+        """The p-values of the hypotheses that the share of each answer is always the same.
+
+        They take the noise at the shares of all people together, as the overall test does.
+        """
+        common = common_shares(self.estimates)
         shares = np.stack([estimate.fit.unbiased for estimate in self.estimates])
-        errors = np.stack([estimate.standard_errors(self.target) for estimate in self.estimates])
+        errors = np.stack([e.standard_errors(self.target, common) for e in self.estimates])
         weights = 1 / np.maximum(errors, 1e-13) ** 2  # shares may be known exactly
         mean = (weights * shares).sum(axis=0) / weights.sum(axis=0)
         statistics = (weights * (shares - mean) ** 2).sum(axis=0)
@@ -194,9 +201,9 @@ class Trend:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
+        said = [*few_people(self.estimates), *few_changed(self.estimates, self.target)]
         if self.people == "different":
-            return ()
-        said = []
+            return tuple(said)
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
             said.append(
                 "the same people may share permanent noise between periods, and the tests treat it "
@@ -250,6 +257,7 @@ class Trend:
 
     def to_csv(self, level: float = 0.95) -> str:
         """Return the long table as CSV, with a header."""
+        frames.refuse_path(level)
         return frames.to_csv(self.columns(level))
 
     def to_arrow(self, level: float = 0.95) -> Any:
@@ -360,7 +368,9 @@ def trend(
         raise TypeError(f"a trend takes a list of estimates, not {type(estimates).__name__}")
     else:
         several = list(estimates)
-        called = [str(j + 1) for j in range(len(several))] if names is None else list(names)
+        called = [str(j + 1) for j in range(len(several))]
+        if names is not None:
+            called = list(as_tuple(names, "names of estimates"))
     for number, one in enumerate(several):
         if not hasattr(one, "fit"):
             raise TypeError(

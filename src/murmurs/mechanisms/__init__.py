@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
@@ -21,8 +22,11 @@ from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
+from murmurs.mechanisms.ngrams import NGrams, OverNGrams
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.prefix_levels import planned
+from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
 from murmurs.mechanisms.projective import ProjectiveGeometry
 from murmurs.mechanisms.rappor import Rappor
@@ -47,11 +51,14 @@ __all__ = [
     "HadamardSketch",
     "LocalHashing",
     "Mapped",
+    "NGrams",
     "ORappor",
     "OpenProduct",
     "Over",
+    "OverNGrams",
     "PermutedRR",
     "PermutedRappor",
+    "Prefixes",
     "Product",
     "ProjectiveGeometry",
     "Rappor",
@@ -81,7 +88,9 @@ BY_NAME: dict[str, type[Mechanism[Any]]] = {
     )
 }
 
-OPEN: dict[str, type[OpenMechanism[Any]]] = {kind.__name__: kind for kind in (ORR, ORappor, Rappor)}
+OPEN: dict[str, type[OpenMechanism[Any]]] = {
+    kind.__name__: kind for kind in (ORR, ORappor, Rappor, Prefixes)
+}
 """Mechanisms whose answers are strings."""
 
 
@@ -99,11 +108,15 @@ def from_document(document: dict[str, Any]) -> AnyKind:
     parameters = dict(document)
     name = parameters.pop("name", None)
     if isinstance(name, str) and name in survey_designs.BY_NAME:
-        return _design(name, parameters)
+        return _from_constructor(name, survey_designs.BY_NAME[name], parameters)
     if name == "Product":
         return product_of(_parts(parameters))
     if name == "Among":
         return _among(parameters)
+    if name == "Dictionary":
+        return _from_constructor(name, planned, parameters)
+    if name == "NGrams":
+        return _ngrams(parameters)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
         **BY_NAME,
         **OPEN,
@@ -111,8 +124,11 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         "BooleanRappor": BooleanRappor,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = ", ".join([*kinds, "Among", "Product", *survey_designs.BY_NAME])
-        raise ValueError(f"there is no mechanism {shown(name)}; there are {known}")
+        known = [*kinds, "Among", "NGrams", "Product", "Dictionary", *survey_designs.BY_NAME]
+        plain = str(name).replace("_", "").casefold()  # as forced_response and krr
+        meant = [f"write {other!r}" for other in known if other.casefold() == plain]
+        way = meant[0] if meant else f"there are {', '.join(known)}"
+        raise ValueError(f"there is no mechanism {shown(name)}; {way}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:
         raise ValueError(
@@ -146,9 +162,23 @@ def _among(parameters: dict[str, Any]) -> Among:
         raise ValueError(str(error)) from None
 
 
-def _design(name: str, parameters: dict[str, Any]) -> Design:
-    """Return a design of survey research by its name."""
-    make = survey_designs.BY_NAME[name]
+def _ngrams(parameters: dict[str, Any]) -> NGrams | OverNGrams:
+    """Return the mechanism of strings and n-grams, which is made of two others."""
+    seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
+    for key in {"whole", "gram"} & set(parameters):
+        parameters[key] = from_document(parameters[key])
+    try:
+        made: Any = _made("NGrams", NGrams, parameters)
+        return _seen_over(made, seen_over) if seen_over else made  # type: ignore[return-value]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+Made = TypeVar("Made")
+
+
+def _from_constructor(name: str, make: Callable[..., Made], parameters: dict[str, Any]) -> Made:
+    """Return what a function makes of parameters: a design, or a mechanism that is planned."""
     known = inspect.signature(make).parameters
     unknown = sorted(set(parameters) - set(known))
     if unknown:

@@ -47,13 +47,23 @@ class CustomMechanism(Mechanism[Report]):
     def _encode_one(self, answer: int, random: Randomness) -> Report:
         check_promise(self.ratio, self.epsilon, self)
         report = self.respond(answer, random)
-        self.shape.pack(report)  # refuses what is no report of this shape
+        self._stacked([report])  # refuses what is no report of this shape
         return report
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         check_promise(self.ratio, self.epsilon, self)
         one = _FromBulk(random)
-        return self.shape.stack([self.respond(answer, one) for answer in answers.tolist()])
+        return self._stacked([self.respond(answer, one) for answer in answers.tolist()])
+
+    def _stacked(self, reports: list[Report]) -> Reports:
+        """Return an array of reports; what is no report is not quoted, as it may hold an answer."""
+        try:
+            return self.shape.stack(reports)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise ValueError(
+            f"respond of {self} returned what is no report of {self.shape}: correct it"
+        )
 
     def _count(self, reports: Reports) -> Integers:
         cells = np.zeros(int(np.prod(self.channel.cells)), np.int64)

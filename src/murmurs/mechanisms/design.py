@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -34,6 +35,9 @@ _WORST_CONDITION = 1e-9
 
 _ROUNDED = Fraction(1, 10**9)
 """By how much computed probabilities may differ from what is meant."""
+
+_MOST_SHOWN, _LONGEST = 9, 80
+"""Entries of a matrix, and characters, up to which it is shown as a whole."""
 
 _WRITTEN = re.compile(
     r"[0-9]{1,20}(\.[0-9]{1,20})?([eE]-?[0-9]{1,3})?|[0-9]{1,20}/0*[1-9][0-9]{0,19}"
@@ -79,15 +83,16 @@ class Design(Mechanism[int]):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        rows = [as_tuple(row, "the rows of a matrix") for row in as_tuple(self.matrix, "a matrix")]
-        self._set(matrix=_settled(rows))
+        self._set(matrix=_settled(_rows_of(self.matrix)))
         for what, count in (("labels", self.k), ("reports", len(self.matrix))):
             names = as_tuple(getattr(self, what), f"{what} of a design")
             if names and len(names) != count:
                 raise ValueError(f"{len(names)} {what} do not fit a matrix with {count}")
             for number, name in enumerate(names):
                 check_text(name, f"{what.removesuffix('s')} {number} of a design")
-            if len(set(names)) != len(names):
+                if not name.strip():
+                    raise ValueError(f"{what.removesuffix('s')} {number} of a design is empty")
+            if len({unicodedata.normalize("NFC", name) for name in names}) != len(names):
                 raise ValueError(f"{what} of a design must differ from each other")
             self._set(**{what: names})
         self._set(epsilon=self.epsilon_realised)
@@ -178,7 +183,11 @@ class Design(Mechanism[int]):
         return document | ({"reports": list(self.reports)} if self.reports else {})
 
     def __repr__(self) -> str:
-        return f"Design({len(self.matrix)} reports of {self.k} answers)"
+        short = f"Design({len(self.matrix)} reports of {self.k} answers)"
+        if self.k * len(self.matrix) > _MOST_SHOWN:
+            return short
+        rows = [[str(chance) for chance in row] for row in self.matrix]
+        return f"Design({rows})" if len(str(rows)) <= _LONGEST else short
 
 
 def as_probability(value: object, where: str) -> Fraction:
@@ -205,6 +214,15 @@ def as_probability(value: object, where: str) -> Fraction:
     if not 0 <= chance <= 1:
         raise ValueError(f"{where} must be from 0 to 1, not {shown(str(chance))}")
     return chance
+
+
+def _rows_of(matrix: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a matrix; a data frame has its reports in rows, too."""
+    if hasattr(matrix, "columns") and hasattr(matrix, "to_numpy"):
+        matrix = matrix.to_numpy()  # a loop over it would return columns, or their names
+    return [
+        as_tuple(row, "the entries of a row") for row in as_tuple(matrix, "the rows of a matrix")
+    ]
 
 
 def _settled(rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[Fraction, ...], ...]:

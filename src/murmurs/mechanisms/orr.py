@@ -24,44 +24,22 @@ from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 
-@dataclass(frozen=True)
-class ORR(Cohorts[int]):
-    """O-RR: k-ary randomised response of a hashed string, with one hash function per cohort.
+class BucketResponse(Cohorts[int]):
+    """Randomised response of a bucket: with the probability ``truth`` the true one, else any."""
 
-    Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
-    epsilon (about e^epsilon + 1), and there should be many cohorts: `murmurs.planning.tuning.tune`
-    finds both.
-
-    Law: the cohort c is uniform; the string's bucket in it is y = XXH32(key, salt + c) * width
-    >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
-    t = truth / 2**53 the reported bucket is y, otherwise any bucket, uniformly: e^epsilon >= 1 +
-    width t / (1 - t). The report is the number c * width + bucket. Kairouz, Bonawitz and Ramage
-    (2016), eqs. 15 to 18.
-
-    >>> from murmurs import Secure
-    >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
-    >>> rr.encode("https://example.org", Secure()) in range(512)
-    True
-    """
-
-    epsilon: float
-    width: int
-    cohorts: int
-    salt: int = 0
-    truth: int = field(default=LEFT_OPEN, repr=False)
-
-    hashes = 1
-
-    def __post_init__(self) -> None:
-        self._set(epsilon=check_epsilon(self.epsilon))
-        self._settle_table()
-        self._set(truth=settle_truth(self.truth, self.epsilon, Fraction(self.width)))
-        check_promise(self.ratio, self.epsilon, self)
+    truth: int
 
     @property
     def truth_probability(self) -> Fraction:
         """The exact probability of a truthful report."""
         return Fraction(self.truth, SCALE)
+
+    def _settle_response(self) -> None:
+        """Compute the probability of truth from epsilon, or check a given one against it."""
+        self._set(epsilon=check_epsilon(self.epsilon))
+        self._settle_table()
+        self._set(truth=settle_truth(self.truth, self.epsilon, Fraction(self.width)))
+        check_promise(self.ratio, self.epsilon, self)
 
     @property
     def ratio(self) -> Fraction:
@@ -93,6 +71,38 @@ class ORR(Cohorts[int]):
     def _simulate_cohort(self, held: Integers, people: int, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(held, float(self.truth_probability))
         return honest + split_uniformly(people - honest.sum(), self.width, rng)
+
+
+@dataclass(frozen=True)
+class ORR(BucketResponse):
+    """O-RR: k-ary randomised response of a hashed string, with one hash function per cohort.
+
+    Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
+    epsilon (about e^epsilon + 1), and there should be many cohorts: `murmurs.planning.tuning.tune`
+    finds both.
+
+    Law: the cohort c is uniform; the string's bucket in it is y = XXH32(key, salt + c) * width
+    >> 32, the key being number c mod 4 of the four in its SHA-256. With probability
+    t = truth / 2**53 the reported bucket is y, otherwise any bucket, uniformly: e^epsilon >= 1 +
+    width t / (1 - t). The report is the number c * width + bucket. Kairouz, Bonawitz and Ramage
+    (2016), eqs. 15 to 18.
+
+    >>> from murmurs import Secure
+    >>> rr = ORR(epsilon=2.0, width=8, cohorts=64)
+    >>> rr.encode("https://example.org", Secure()) in range(512)
+    True
+    """
+
+    epsilon: float
+    width: int
+    cohorts: int
+    salt: int = 0
+    truth: int = field(default=LEFT_OPEN, repr=False)
+
+    hashes = 1
+
+    def __post_init__(self) -> None:
+        self._settle_response()
 
 
 @dataclass(frozen=True)

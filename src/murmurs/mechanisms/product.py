@@ -13,13 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs import forms
 from murmurs.boundary.checks import index, integers, shown
 from murmurs.boundary.texts import as_tuple
+from murmurs.channel import Channel
 from murmurs.channels.product import ProductChannel
 from murmurs.evidence import Evidence
 from murmurs.hashing.layout import Layout
@@ -107,6 +109,15 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
         """Whether the reports of one person to any of the questions share a permanent response."""
         return any(part.is_longitudinal for part in self.parts)
 
+    def repeated(self, times: int) -> Channel:
+        """Return the law of the cells of one report per person; more are refused."""
+        if times == 1:
+            return self.channel
+        raise ValueError(
+            f"{self} asks several questions together, and these are estimated from one report of "
+            f"each person, not from {times}: use the counts of one round"
+        )
+
     def select(self, questions: tuple[int, ...]) -> AnyMechanism[Any]:
         """Return the mechanism of some of the questions: a part, or a product of fewer parts."""
         if (
@@ -136,16 +147,9 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
 
     def _count(self, reports: Reports) -> Integers:
         out = np.zeros(self.channel.cells, np.int64)
-        shape = self.shape
         for start in range(0, len(reports), CHUNK):
-            own = reports[start : start + CHUNK]
-            axes = [
-                part._cells_of(single)
-                for part, single in zip(self.parts, shape.split(own), strict=True)
-            ]
-            if self.cohort_count is not None:
-                axes = [np.asarray(shape.cohorts_of(own), np.int64), *axes]
-            out += cross(axes, self.channel.cells)
+            cohorts, axes = self._placed(reports[start : start + CHUNK])
+            out += cross(axes if cohorts is None else [cohorts, *axes], self.channel.cells)
         return out
 
     def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
@@ -154,7 +158,25 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
         found = (part._evidence(own) for part, own in zip(self.parts, columns, strict=True))
         return tuple(piece for pieces in found for piece in pieces)
 
-    def _joined(self, columns: Sequence[Reports]) -> Reports:
+    def _placed(self, reports: Reports) -> tuple[Integers | None, list[NDArray[Any]]]:
+        shape = self.shape
+        axes: list[NDArray[Any]] = [
+            part._cells_of(own) for part, own in zip(self.parts, shape.split(reports), strict=True)
+        ]
+        if self.cohort_count is None:
+            return None, axes
+        return np.asarray(shape.cohorts_of(reports), np.int64), axes
+
+    def placed(self, reports: object) -> tuple[Integers | None, list[NDArray[Any]]]:
+        """Return the cohort of each report, if there are any, and its place along each axis.
+
+        A place is the number of a cell, or a row of zeros and ones if reports are in several cells;
+        the first of these counts the report itself. Reports may have any form that `count` takes.
+        """
+        given = list(forms.arrays(reports, self.shape)) or [self.shape.empty(0)]
+        return self._placed(np.concatenate(given))
+
+    def joined(self, columns: Sequence[Reports]) -> Reports:
         """Return reports to each question as reports to all of them."""
         out = self.shape.empty(len(columns[0]))
         for number, (part, column) in enumerate(zip(self.parts, columns, strict=True)):
@@ -190,6 +212,10 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
     """
 
     parts: tuple[Mechanism[Any], ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, parts: Sequence[Mechanism[Any]]) -> None: ...
 
     def __post_init__(self) -> None:
         for number, part in enumerate(as_tuple(self.parts, "the parts of a product")):
@@ -284,7 +310,7 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
             else cast(Any, part)._encode_many_in(cohorts, own.astype(np.int64), random)
             for part, own in zip(self.parts, np.unravel_index(answers, self.answers), strict=True)
         ]
-        return self._joined(columns)
+        return self.joined(columns)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         """Draw the cells, question by question, if they are a histogram; else encode everybody."""
@@ -341,6 +367,10 @@ class OpenProduct(Combined):
     """
 
     parts: tuple[Part, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, parts: Sequence[Part]) -> None: ...
 
     def __post_init__(self) -> None:
         self._settle_parts()
@@ -450,7 +480,7 @@ class OpenProduct(Combined):
                 columns.append(cast(Any, part)._encode_many_in(cohorts, own, random))
             else:
                 columns.append(cast(Any, part)._encode_many(own, random))
-        return self._joined(columns)
+        return self.joined(columns)
 
 
 def _coded(part: Part, column: Any) -> tuple[Integers, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from murmurs.boundary.texts import as_tuple
+from murmurs.boundary.texts import BOOLEANS, as_tuple, listed
 from murmurs.mechanisms.design import Design, Probability, as_probability
 
 YES_NO = ("yes", "no")
@@ -14,6 +14,30 @@ YES_NO = ("yes", "no")
 def _names(labels: Sequence[str]) -> tuple[str, ...]:
     """Return labels as a tuple; one text is refused, whose letters would be the labels."""
     return as_tuple(labels, "labels of a design")
+
+
+def _yes_first(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of a design that treats yes and no differently: its first one is yes."""
+    names = _names(labels)
+    if says_no_first(names):
+        raise ValueError(
+            f"the labels of this design are those of yes and no, in this order, not "
+            f"{listed(names)}: put the label for yes first"
+        )
+    return names
+
+
+def says_no_first(labels: tuple[str, ...]) -> bool:
+    """Whether the first of two labels says no, or the second yes.
+
+    >>> [says_no_first(two) for two in (("No", "Yes"), ("Yes, once", "No"), ("a", "b"))]
+    [True, False, False]
+    """
+    if len(labels) != 2 or not all(isinstance(label, str) for label in labels):
+        return False
+    words = [label.casefold().replace(",", " ").split() for label in labels]
+    first, second = (own[0].rstrip(".!:;") if own else "" for own in words)
+    return first in BOOLEANS[False] or second in BOOLEANS[True]
 
 
 def Warner(p: Probability, labels: Sequence[str] = YES_NO) -> Design:  # noqa: N802 - makes a mechanism
@@ -45,7 +69,8 @@ def forced_response(yes: Probability, no: Probability, labels: Sequence[str] = Y
     up, down = as_probability(yes, "yes"), as_probability(no, "no")
     if up + down >= 1:
         raise ValueError(f"yes + no must be below 1, not {up + down}: nobody would tell the truth")
-    return Design(((1 - down, up), (down, 1 - up)), _names(labels), _names(labels))
+    names = _yes_first(labels)
+    return Design(((1 - down, up), (down, 1 - up)), names, names)
 
 
 def unrelated_question(
@@ -76,7 +101,7 @@ def crosswise(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     >>> crosswise("1/4").reports
     ('same', 'different')
     """
-    return Design(Warner(p).matrix, _names(labels), ("same", "different"))
+    return Design(Warner(p).matrix, _yes_first(labels), ("same", "different"))
 
 
 def triangular(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
@@ -92,7 +117,7 @@ def triangular(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     if share == 1:
         raise ValueError("p must be below 1: otherwise everybody says yes to at least one")
     matrix = ((Fraction(1), share), (Fraction(0), 1 - share))
-    return Design(matrix, _names(labels), ("yes to at least one", "no to both"))
+    return Design(matrix, _yes_first(labels), ("yes to at least one", "no to both"))
 
 
 def dice(truth: Probability, labels: Sequence[str]) -> Design:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import NormalDist
 from typing import Any
 
@@ -30,6 +31,11 @@ def normal_tail(values: Floats) -> Floats:
     return np.asarray(_scipy_special().ndtr(-values))
 
 
+def log_normal_tail(values: Floats) -> Floats:
+    """Return the logarithm of that probability, also where it underflows."""
+    return np.asarray(_scipy_special().log_ndtr(-values))
+
+
 def chi_square_tail(statistic: float, freedom: int) -> float:
     """Return the probability that a chi-square variable exceeds the statistic."""
     return float(_scipy_special().chdtrc(freedom, statistic))
@@ -45,3 +51,21 @@ def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
     positive = np.maximum(counts, 1e-9)
     above = _scipy_special().betainc(positive, n - positive + 1, chance)
     return np.asarray(np.where(counts > 0, above, 1.0))
+
+
+def noncentrality(statistic: float, freedom: float, chance: float) -> float:
+    """Return the noncentrality at which chi-square is at most the statistic with this chance.
+
+    It is 0 if even the central distribution is below the statistic less often.
+
+    >>> round(noncentrality(20.0, 4.0, 0.025), 1)
+    37.8
+    """
+    special = _scipy_special()
+    if statistic <= 0 or float(special.gammainc(freedom / 2, statistic / 2)) <= chance:
+        return 0.0
+    if statistic + freedom > 1e4:  # nearly normal, with variance 2 freedom + 4 noncentrality
+        z, excess = NormalDist().inv_cdf(chance), statistic - freedom
+        root = math.sqrt(max(4 * z * z * (excess + z * z) + 2 * z * z * freedom, 0.0))
+        return max(excess + 2 * z * z + (root if z < 0 else -root), 0.0)
+    return float(special.chndtrinc(statistic, freedom, chance))

@@ -24,7 +24,7 @@ from murmurs.mechanisms import BY_NAME
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.planning.laws import people_of, shares_of
 from murmurs.present import frames
-from murmurs.present.lines import plot_errors
+from murmurs.present.errors import plot_errors
 from murmurs.present.text import table
 
 if TYPE_CHECKING:
@@ -333,6 +333,12 @@ def _by_name(given: Any, name: str, kinds: str) -> Iterator[tuple[str, Any]]:
 
 def _makers(given: Any) -> dict[str, Make]:
     found: dict[str, Make] = {}
+    for one in given.values() if isinstance(given, Mapping) else _several(given, "mechanisms"):
+        if isinstance(one, Mechanism):
+            raise TypeError(
+                f"mechanisms has {shown(one)}, whose k and epsilon are fixed: pass its name, its "
+                "class, or a mapping from name to function (k, epsilon) -> mechanism"
+            )
     for name, one in _by_name(given, "mechanisms", "function (k, epsilon) -> mechanism"):
         if isinstance(one, str):
             if one not in BY_NAME:

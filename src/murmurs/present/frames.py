@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from os import PathLike
 from typing import Any
 
 import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.numerics.arrays import Floats
 
 Columns = Mapping[str, Any]
 """Columns by name: lists or arrays of the same length."""
@@ -28,6 +32,15 @@ def to_csv(columns: Columns) -> str:
     return out.getvalue()
 
 
+def refuse_path(level: object) -> None:
+    """Refuse a path in place of a level: unlike that of pandas, to_csv writes no file."""
+    if isinstance(level, str | PathLike):
+        raise TypeError(
+            f"to_csv returns the text and writes no file, so it does not take {shown(level)}: "
+            "write it with Path(...).write_text(...), or use to_pandas().to_csv(...)"
+        )
+
+
 def to_arrow(columns: Columns) -> Any:
     """Return columns as a pyarrow.Table; arrays of numbers are not copied."""
     return _needed("pyarrow", "frames").table(dict(columns))
@@ -41,6 +54,23 @@ def to_pandas(columns: Columns) -> Any:
 def to_polars(columns: Columns) -> Any:
     """Return columns as a polars.DataFrame."""
     return _needed("polars", "polars").DataFrame(dict(columns))
+
+
+def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[str]]) -> Any:
+    """Return a table as a pandas.DataFrame: the last axis in the columns, the others in the rows.
+
+    >>> to_crosstab(np.eye(2), ["drink", "sugar"], [["tea", "mate"], ["yes", "no"]])
+    sugar  yes   no
+    drink
+    tea    1.0  0.0
+    mate   0.0  1.0
+    """
+    pandas = _needed("pandas", "pandas")
+    across = pandas.Index(list(labels[-1]), name=names[-1])
+    down = pandas.Index(list(labels[0]), name=names[0])
+    if len(labels) > 2:
+        down = pandas.MultiIndex.from_product(labels[:-1], names=list(names[:-1]))
+    return pandas.DataFrame(table.reshape(len(down), -1), index=down, columns=across)
 
 
 def _needed(package: str, extra: str) -> Any:

@@ -21,3 +21,6 @@ SERIES = (
 
 BAR, INK, MARK, CALM, GREY = "#77aadd", "#222222", "#d55e00", "#0072b2", "#999999"
 """Bars, lines and text; what stands out; what does not; what is left in the background."""
+
+ABOVE, BELOW = "#d55e00", "#0072b2"
+"""More than expected, and less: both ends of a scale whose middle is white."""

@@ -1,48 +1,22 @@
-"""Plots of shares and of changes with their intervals; matplotlib is loaded when it is used."""
+"""Plots of shares and of changes with their intervals, one row for each answer."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from murmurs.numerics.arrays import Floats
+from murmurs.present.axes import axes_for, entitle, room, wrapped
 from murmurs.present.palette import BAR, CALM, INK, MARK
-from murmurs.present.text import Order, in_order, percent, points, printable, shown_digits
+from murmurs.present.text import Order, in_order, percent, points, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDTH, _LABEL, _TITLE = 7.0, 34, 86
-"""The width of a plot in inches; characters on a line of a label, and of a label and the title."""
-
-
-def new_axes(width: float, height: float) -> Axes:
-    """Return axes of a new figure of this size, in inches."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "plots need matplotlib: install it with pip install 'murmurs[plot]'"
-        ) from None
-    _, axes = plt.subplots(figsize=(width, height), layout="constrained")
-    return axes
-
-
-def wrapped(text: str, width: int, most: int = 3) -> str:
-    r"""Return a text on at most so many lines of this width; control characters are written out.
-
-    >>> wrapped("I would rather come by car", 14)
-    'I would rather\ncome by car'
-    >>> wrapped("one two three four", 5, most=2)
-    'one\ntwo…'
-    """
-    lines: list[str] = []
-    for line in printable(text, keep="\n").split("\n"):
-        lines += textwrap.wrap(line, width) or [""]
-    return "\n".join([*lines[: most - 1], lines[most - 1] + "…"] if len(lines) > most else lines)
+_WIDTH, _LABEL = 7.0, 34
+"""The width of a plot in inches, and characters on a line of a label."""
 
 
 def plot_shares(
@@ -125,15 +99,16 @@ def plot_changes(
         )
     digits = shown_digits((high - low) / 400)
     for place, value, *ends in zip(places, change, low, high, strict=True):
-        text, right = points(float(value) / 100, digits), value >= 0  # away from the line at zero
+        text = points(float(value) / 100, digits).replace("-", "\N{MINUS SIGN}")  # as on the axis
+        right = value >= 0  # away from the line at zero
         at, away, side = (ends[1], 6, "left") if right else (ends[0], -6, "right")
         axes.annotate(
             text, (at, place), (away, 0), textcoords="offset points", va="center", ha=side
         )
     axes.margins(x=0.14)
-    filled = " (filled: without zero)" if sure.any() else ""
+    filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
-    axes.set_xlabel(wrapped(name, _TITLE), parse_math=False)
+    axes.set_xlabel(wrapped(name, room(axes)), parse_math=False)
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
     return axes
@@ -142,8 +117,7 @@ def plot_changes(
 def _rows(labels: list[str], axes: Axes | None) -> Axes:
     """Return axes with one row for each label, from top to bottom; new ones if none are given."""
     lines = [wrapped(label, _LABEL) for label in labels]
-    if axes is None:
-        axes = new_axes(_WIDTH, _height(lines))
+    axes = axes_for(axes, _WIDTH, _height(lines))
     axes.set_yticks(range(len(lines)), lines, parse_math=False)  # "$" does not start a formula
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(lines) - 0.4, -0.6)
@@ -162,15 +136,3 @@ def fit_height(axes: Axes) -> None:
     """Give the figure of a plot with one row for each answer the height that its labels need."""
     height = _height(tick.get_text() for tick in axes.get_yticklabels())
     axes.figure.set_size_inches(_WIDTH, height)  # type: ignore[union-attr]
-
-
-def entitle(axes: Axes, title: str, width: int | None = None) -> None:
-    """Set the title above the left edge; long labels to the left leave less room for it.
-
-    ``width`` is that room in characters, where the labels are numbers.
-    """
-    if width is None:
-        labels = "\n".join(tick.get_text() for tick in axes.get_yticklabels())
-        width = _TITLE - max(map(len, labels.split("\n")))
-    text = wrapped(title, width, most=4)
-    axes.set_title(text, loc="left", parse_math=False, fontsize="medium")

@@ -1,25 +1,21 @@
-"""Plots of lines: shares over several periods, and errors against a parameter."""
+"""The plot of a trend: shares over several periods or groups."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from murmurs.numerics.arrays import Floats
-from murmurs.present.palette import GREY, INK, SERIES
-from murmurs.present.plots import entitle, new_axes, wrapped
-from murmurs.present.text import printable
+from murmurs.present.axes import WIDE, axes_for, entitle, name_places, wrapped
+from murmurs.present.palette import GREY, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE = (8.0, 4.6)
 _LINE = 0.052
 """The height of a line of text, as a part of the height of the axes."""
-_ACROSS, _MOST_NAMES, _ABOVE = 80, 26, 86
-"""Characters that fit below the axes, the most periods named there, and characters above them."""
 
 
 def plot_periods(
@@ -37,7 +33,7 @@ def plot_periods(
     ``values`` are shares and their limits, one row per answer, those to be coloured first. With
     ``joined`` they are lines with bands, otherwise marks side by side with intervals.
     """
-    axes = new_axes(*_SIZE) if axes is None else axes
+    axes = axes_for(axes, *WIDE)
     share, low, high = (100 * rows for rows in values)
     places = np.arange(len(periods), dtype=np.float64)
     coloured = min(len(answers), len(SERIES))
@@ -54,7 +50,7 @@ def plot_periods(
             beside = places + 0.6 * ((row + 0.5) / coloured - 0.5)
             axes.vlines(beside, low[row], high[row], color=colour, linewidth=1.6)
             axes.plot(beside, share[row], linestyle="none", **style)
-    _name_places(axes, periods)
+    name_places(axes, periods)
     edge = 0.04 * (len(periods) - 1) if joined else 0.5
     axes.set_xlim(-edge, len(periods) - 1 + edge)
     lowest, highest = min(0.0, float(share.min())), float(max(high[:coloured].max(), share.max()))
@@ -64,17 +60,6 @@ def plot_periods(
     axes.spines[["top", "right"]].set_visible(False)
     entitle(axes, title)
     return axes
-
-
-def _name_places(axes: Axes, periods: Sequence[str]) -> None:
-    """Name the periods on the axis: side by side or, if that is too long, slanted."""
-    every = -(-len(periods) // _MOST_NAMES)
-    names = [wrapped(name, max(10, _ACROSS // len(periods))) for name in periods[::every]]
-    slanted = len(names) * (2 + max(len(line) for n in names for line in n.split("\n"))) > _ACROSS
-    axes.set_xticks(range(0, len(periods), every), names, parse_math=False)
-    if slanted:
-        for tick in axes.get_xticklabels():
-            tick.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
 def _label_ends(axes: Axes, answers: Sequence[str], ends: Floats, in_grey: int) -> None:
@@ -133,59 +118,3 @@ def _overlap(
     above: tuple[list[int], float], below: tuple[list[int], float], heights: Floats
 ) -> bool:
     return above[1] - below[1] < float(heights[above[0] + below[0]].sum()) / 2
-
-
-def plot_errors(
-    series: Mapping[str, Floats],
-    groups: Mapping[str, str],
-    names: tuple[str, str],
-    title: str,
-    axes: Axes | None = None,
-) -> Axes:
-    """Draw y with two standard errors against x on logarithmic axes, one line for each name.
-
-    ``series`` has rows for x, y and the standard errors of y; ``names`` are those of the two axes.
-    Lines of one of the ``groups`` have one colour and mark, and differ in their dashes. If there is
-    only one x, the names stand side by side below the axes instead.
-    """
-    axes = new_axes(*_SIZE) if axes is None else axes
-    ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
-    beside = len(ticks) == 1
-    several = list(dict.fromkeys(groups.values()))
-    drawn = dict.fromkeys(several, 0)
-    for place, (name, (x, y, error)) in enumerate(series.items()):
-        group = groups[name]
-        number = several.index(group)
-        colour, mark = SERIES[number % len(SERIES)]
-        style = ("-", "--", ":", "-.")[(number // len(SERIES) + drawn[group]) % 4]
-        drawn[group] += 1
-        axes.errorbar(
-            np.full(len(x), place) if beside else x,
-            y,
-            2 * error,
-            color=colour,
-            marker=mark,
-            linestyle=style,
-            markersize=6,
-            linewidth=1.6,
-            label=printable(name),
-        )
-    axes.set_yscale("log")
-    if beside:
-        _name_places(axes, list(series))
-        axes.set_xlim(-0.5, len(series) - 0.5)
-    else:
-        axes.set_xscale("log")
-    if 1 < len(ticks) <= 12:
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-    axes.set_xlabel(f"{names[0]} {ticks[0]:,g}" if beside else names[0])
-    axes.set_ylabel(names[1])
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    for spine in axes.spines.values():
-        spine.set_color(INK)
-    if len(series) > 1 and not beside:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, borderaxespad=0)
-    entitle(axes, title, _ABOVE)
-    return axes

@@ -1,0 +1,137 @@
+"""``murmurs discover``: find the strings that nobody listed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from murmurs.boundary.writing import writing
+from murmurs.cli.output import (
+    Command,
+    as_csv,
+    as_json,
+    existing_file,
+    level_option,
+    new_file,
+    one_form,
+    piped_file,
+    print_csv,
+    print_json,
+    read_survey,
+    say,
+    target_option,
+)
+from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.dictionary.discovery import ALPHABET, Control, discover
+from murmurs.files.candidates import read_candidates
+from murmurs.files.counts import read_counts
+from murmurs.inference.fit import Target
+
+
+@click.command("discover", cls=Command)
+@click.argument("counts", type=piped_file)
+@click.option("--survey", type=existing_file, help="Check that the counts belong to this survey.")
+@click.option(
+    "--alphabet",
+    default=ALPHABET,
+    help="The letters that strings may consist of, as one text. "
+    "Default: lower-case letters, digits, and . - _ ' and blank.",
+)
+@click.option(
+    "--corpus",
+    type=existing_file,
+    help="A file of similar strings, one per line, from which likely letters are learnt.",
+)
+@click.option(
+    "--error-rate",
+    type=click.FloatRange(1e-12, 0.5),
+    default=0.05,
+    show_default=True,
+    help="The probability of any false string or, with --control fdr, the expected part of them.",
+)
+@click.option(
+    "--control",
+    type=click.Choice(["bonferroni", "fdr"]),
+    default="bonferroni",
+    show_default=True,
+    help="What the error rate limits.",
+)
+@click.option(
+    "--next",
+    "next_survey",
+    type=new_file,
+    help="Write a survey that asks again, with the strings that were found as its labels.",
+)
+@click.option("--epsilon", type=float, help="Epsilon of the question in the next survey.")
+@level_option
+@target_option
+@as_csv
+@plot_option
+@as_json
+def command(
+    counts: Path,
+    survey: Path | None,
+    alphabet: str,
+    corpus: Path | None,
+    error_rate: float,
+    control: Control,
+    next_survey: Path | None,
+    epsilon: float | None,
+    level: float,
+    target: Target,
+    as_csv: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the strings that enough people hold, in COUNTS of a dictionary question.
+
+    COUNTS is a file of counts (- for standard input). The question's mechanism is a Dictionary:
+    each person reported one prefix of the string. No list of candidates is needed.
+
+    \b
+    Example:
+      murmurs discover counts.json
+    """
+    one_form(as_csv, as_json)
+    if plot is not None:
+        picture_kind(plot)
+    if (next_survey is None) != (epsilon is None):
+        raise click.UsageError("--next and --epsilon go together: a next survey needs an epsilon")
+    contract = None if survey is None else read_survey(survey)
+    question, counted = read_counts(counts, contract)
+    similar = () if corpus is None else read_candidates(corpus)[0]
+    progress = _show_progress if sys.stderr.isatty() else None
+    found = discover(
+        counted,
+        alphabet=alphabet,
+        corpus=similar,
+        error_rate=error_rate,
+        control=control,
+        progress=progress,
+    )
+    if next_survey is not None and epsilon is not None:
+        again = found.survey(question.name, epsilon, text=question.text)
+        with writing(next_survey) as file:
+            file.write(again.to_json().encode())
+    if plot is not None:
+        if found.estimate is None:
+            raise ValueError("no string was found, so there is nothing to draw: leave --plot out")
+        estimate = found.estimate
+        save_plot(lambda axes: estimate.plot(axes, level, target), plot)
+    if as_json:
+        print_json({"question": question.name, **found.to_document(level, target)})
+        return
+    if as_csv:
+        print_csv("" if found.estimate is None else found.estimate.to_csv(level, target))
+        return
+    say(f"{question.text or question.name}: {counted.n} reports\n")
+    if found.estimate is not None:
+        say(found.estimate.table(level=level, target=target, limit=100))
+        say(f"\n{found.estimate.explanation}")
+    say(found.summary)
+
+
+def _show_progress(done: int, levels: int) -> None:
+    click.echo(f"\r\033[Klevel {done} of {levels}", nl=done == levels, err=True)

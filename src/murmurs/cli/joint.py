@@ -1,0 +1,187 @@
+"""``murmurs joint``: the table of questions asked together, and whether answers go together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from murmurs import estimators
+from murmurs.boundary.reading import named
+from murmurs.boundary.texts import listed
+from murmurs.boundary.writing import is_standard_output
+from murmurs.cli.estimate import method_named, read_with_notes
+from murmurs.cli.output import (
+    Command,
+    as_csv,
+    as_json,
+    complete_option,
+    level_option,
+    new_file,
+    one_form,
+    piped_file,
+    print_csv,
+    print_json,
+    read_survey,
+    refuse_overwriting,
+    say,
+    target_option,
+)
+from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.counts import Counts
+from murmurs.files.counts import read_counts, write_counts
+from murmurs.files.reports import read_reports
+from murmurs.inference.association import Association
+from murmurs.inference.dependence import Strength
+from murmurs.inference.fit import Target
+from murmurs.inference.screening import Screening
+from murmurs.joint import Joint, JointEstimate
+from murmurs.question import Question
+from murmurs.survey import Survey
+
+
+@click.command("joint", cls=Command)
+@click.argument("files", type=piped_file, nargs=-1, required=True, metavar="FILES...")
+@click.option(
+    "-o", "--output", type=new_file, help="Also write the counts of files of reports to a file."
+)
+@click.option(
+    "--method",
+    type=click.Choice(sorted(estimators.BY_NAME)),
+    help="The estimator; default: joint, or shrinkage if the combination was reported once.",
+)
+@level_option
+@target_option
+@click.option(
+    "--candidates",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="For each open question: a file of the strings to look for, one per line.",
+)
+@complete_option
+@as_csv
+@plot_option
+@as_json
+def command(
+    files: tuple[Path, ...],
+    output: Path | None,
+    method: str | None,
+    level: float,
+    target: Target,
+    candidates: tuple[str, ...],
+    complete: bool,
+    as_csv: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Show the table of questions that the same people answered.
+
+    FILES are a file of counts of questions asked together (- for standard input), or a survey and
+    a file of reports for each of two or more single questions. Such files have aligned rows: row 7
+    of each is the same submission. They are never joined by a person.
+
+    The table has a row for each answer to the first question and a column for each answer to the
+    second. A sentence says whether the answers go together.
+
+    \b
+    Example:
+      murmurs joint drink-sugar.json
+    """
+    one_form(as_csv, as_json)
+    if plot is not None:
+        picture_kind(plot)
+    asked, counts, survey = _counted(files)
+    if output is not None and survey is None:
+        raise ValueError("-o is for counts of files of reports: leave it out")
+    lists = _lists(asked, candidates)
+    refuse_overwriting(list(lists.values()), [path for path in (output, plot) if path is not None])
+    wanted = {name: read_with_notes(path) for name, path in lists.items()} or None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
+        found = asked.estimate(counts, method_named(method), candidates=wanted, complete=complete)
+    if output is not None and survey is not None:
+        write_counts(output, survey, asked, counts)
+    if plot is not None:
+        save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
+    beside = output is not None and is_standard_output(output)
+    if as_json:
+        print_json({"question": asked.name, **_document(found, level, target)}, err=beside)
+        return
+    if as_csv:
+        print_csv(found.to_csv(level, target), err=beside)
+        return
+    table = found.table(level=level, target=target)
+    say(f"{asked.text}: {found.n} reports\n\n{table}\n", err=beside)
+    say(f"{found.conclusion}\n{found.explanation}", err=beside)
+
+
+def _counted(files: tuple[Path, ...]) -> tuple[Joint, Counts, Survey | None]:
+    """Return the joint and its counts: from a file of counts, or a survey and files of reports."""
+    start, *reports = files
+    if not reports:
+        asked, counts = read_counts(start)
+        if not isinstance(asked, Joint):
+            raise ValueError(
+                f"{named(start)} has counts of one question, {asked.name!r}: murmurs estimate "
+                "shows its shares"
+            )
+        return asked, counts, None
+    survey = read_survey(start)
+    if len(reports) == 1:
+        raise ValueError(
+            f"{named(reports[0])} alone is not enough: give a file of reports for each question, "
+            "or count the reports of a joint with murmurs count"
+        )
+    read = [read_reports(path, survey) for path in reports]
+    questions: list[Question] = []
+    for path, (question, _) in zip(reports, read, strict=True):
+        if isinstance(question, Joint):
+            raise ValueError(
+                f"{named(path)} answers {listed(question.names)} together: run murmurs count, and "
+                "murmurs joint on the counts"
+            )
+        questions.append(question)
+    joint = Joint(*questions)
+    return joint, joint.count_aligned([parts for _, parts in read]), survey
+
+
+def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
+    """Return the files of candidates by question."""
+    found: dict[str, Path] = {}
+    for text in given:
+        name = next((n for n in asked.names if text.startswith(f"{n}=")), None)
+        if name is None or name in found:
+            raise ValueError(
+                f"--candidates {text}: give it as NAME=FILE, once for each open question of "
+                f"{listed(asked.names)}"
+            )
+        found[name] = Path(text.removeprefix(f"{name}="))
+    for question in asked.questions:
+        if question.is_open and not question.labels and question.name not in found:
+            raise ValueError(
+                f"question {question.name!r} is open: add --candidates {question.name}=FILE, a "
+                "file of the strings to look for, one per line"
+            )
+    return found
+
+
+def _document(found: JointEstimate, level: float, target: Target) -> dict[str, Any]:
+    """Return the table with its tests; null are those that cannot be made, as of huge tables."""
+    document = found.to_document(level, target)
+    if len(found.names) > 2:
+        return {**document, "screening": _made(found.screening)}
+    return {
+        **document,
+        "association": _made(found.association),
+        "cramers_v": _made(lambda: found.cramers_v(level=level, target=target)),
+    }
+
+
+def _made(measure: Callable[[], Screening | Association | Strength]) -> dict[str, Any] | None:
+    try:
+        return measure().to_document()
+    except (ImportError, ValueError):
+        return None

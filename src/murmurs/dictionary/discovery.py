@@ -1,0 +1,243 @@
+"""Find the strings that enough people hold, in counts of their prefixes, with their shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from murmurs.boundary.checks import real, shown, whole
+from murmurs.counts import Counts
+from murmurs.dictionary.evidence import error_of_absent
+from murmurs.dictionary.letters import Letters
+from murmurs.dictionary.search import Found, Progress, search
+from murmurs.dictionary.shares import fit_of
+from murmurs.estimation import Estimate
+from murmurs.hashing import strings
+from murmurs.inference.fit import Target
+from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
+from murmurs.question import Question
+from murmurs.survey import Survey
+
+Control = Literal["bonferroni", "fdr"]
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789.-_ '"
+"""The letters that strings are made of, unless others are given."""
+
+BEAM = 2000
+"""Prefixes that are kept at each level."""
+
+FLOOR = 3.5
+"""Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
+
+Measured in `benchmarks.dictionary`: on domain names, baby names, words and host names.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """The strings that were found, with their shares, and what the search could have missed.
+
+    With the control "bonferroni", the probability of any false string is at most ``error_rate``;
+    with "fdr", the expected part of false ones among those found is.
+    """
+
+    labels: tuple[str, ...]
+    p_values: Floats
+    counts: Counts
+    estimate: Estimate | None
+    error_rate: float
+    control: Control
+    tried: int
+
+    @property
+    def floor(self) -> float:
+        """The share above which a string is nearly always found among so many people."""
+        return floor_of(cast(Prefixes, self.counts.mechanism), self.counts.n)
+
+    @property
+    def missed(self) -> str:
+        """What was missed, in a sentence."""
+        return (
+            f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
+            f"ones may be missing. To find a string of half that share, ask {4 * self.counts.n:,} "
+            "people."
+        )
+
+    def survey(
+        self, name: str, epsilon: float, *, other: str = "(other)", text: str = ""
+    ) -> Survey:
+        """Return a survey of one closed question with the labels found, for a next round.
+
+        ``other`` is the answer for people whose string is not among them.
+        """
+        if not self.labels:
+            raise ValueError("nothing was found, so there are no labels to ask about")
+        return Survey(name, (Question(name, (*self.labels, other), text=text, epsilon=epsilon),))
+
+    @property
+    def summary(self) -> str:
+        """How many strings were found, how certain that is, and what may be missing."""
+        rate = f"{100 * self.error_rate:g} %"
+        if self.control == "bonferroni":
+            certain = f"at most a {rate} chance that any of them is false"
+        else:
+            certain = f"at most {rate} of them are false on average"
+        if not self.labels:
+            return f"No string was found. {self.missed}"
+        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
+        return f"{many} found; {certain}. {self.missed}"
+
+    def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
+        """Return the strings and their shares as plain values for JSON."""
+        estimate = None if self.estimate is None else self.estimate.to_document(level, target)
+        return {
+            "found": list(self.labels),
+            "p_values": self.p_values.tolist(),
+            "error_rate": self.error_rate,
+            "control": self.control,
+            "floor": self.floor,
+            "tried": self.tried,
+            "estimate": estimate,
+        }
+
+    def __str__(self) -> str:
+        found = "" if self.estimate is None else f"{self.estimate}\n\n"
+        return f"{found}{self.summary}"
+
+    def __repr__(self) -> str:
+        first = ", ".join(shown(label) for label in self.labels[:3])
+        more = ", ..." if len(self.labels) > 3 else ""
+        return f"Discovery({len(self.labels)} strings: {first}{more})"
+
+
+def floor_of(mechanism: Prefixes, people: float) -> float:
+    """Return the share above which a string is nearly always found among so many people."""
+    return FLOOR * error_of_absent(mechanism.level(0), people / len(mechanism.levels))
+
+
+def people_needed(mechanism: Prefixes, share: float) -> int:
+    """Return how many people must answer for a string of this share to be found nearly always.
+
+    >>> from murmurs.mechanisms.prefix_levels import planned
+    >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
+    161698
+    """
+    share = real(share, "share", 1e-9, 1.0)
+    return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)
+
+
+def discover(
+    counts: Counts,
+    *,
+    alphabet: str = ALPHABET,
+    corpus: Iterable[str] = (),
+    error_rate: float = 0.05,
+    control: Control = "bonferroni",
+    beam: int = BEAM,
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the strings that enough people hold, from counts of `Prefixes`.
+
+    ``alphabet`` are the letters that strings may consist of. If a ``corpus`` of similar strings is
+    given, the letter model is learnt from it, otherwise from the prefixes that are found.
+    """
+    mechanism = _mechanism_of(counts)
+    if counts.n == 0:
+        raise ValueError("there are no reports to find strings in")
+    error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
+    if control not in ("bonferroni", "fdr"):
+        raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    letters, learn = letters_of(alphabet), True
+    known = [strings.normal(text) for text in corpus]
+    if known:
+        _learn_from(letters, known)
+        learn = False
+    found = search(
+        counts,
+        mechanism,
+        letters,
+        beam=whole(beam, "beam", 1, 10**6),
+        learn=learn,
+        progress=progress,
+    )
+    accepted = _accepted(found, error_rate, control)
+    if not accepted:
+        return Discovery((), np.zeros(0), counts, None, error_rate, control, found.tried)
+    texts = tuple(found.texts[i] for i in accepted)
+    order = np.argsort(-fit_of(counts, mechanism, texts).unbiased[:-1], kind="stable")
+    labels = tuple(texts[i] for i in order.tolist())
+    p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
+    fit = fit_of(counts, mechanism, labels)
+    estimate = Estimate(
+        fit.counts,
+        plausible(fit.unbiased),
+        "prefixes",
+        "strings were found by their prefixes, and each share comes from the reports that saw the "
+        "string whole",
+        notes=_notes(labels, mechanism),
+        fit=fit,
+    )
+    return Discovery(labels, p_values, counts, estimate, error_rate, control, found.tried)
+
+
+def _mechanism_of(counts: object) -> Prefixes:
+    if not isinstance(counts, Counts):
+        raise TypeError(
+            f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
+            "dictionary.count(reports)"
+        )
+    if not isinstance(counts.mechanism, Prefixes):
+        raise ValueError(
+            f"counts of {counts.mechanism} do not hold prefixes to search: ask with "
+            "murmurs.Dictionary"
+        )
+    return counts.mechanism
+
+
+def letters_of(alphabet: object) -> Letters:
+    """Return an empty letter model of an alphabet; refuse what is none."""
+    if not isinstance(alphabet, str):
+        raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
+    if not alphabet:
+        raise ValueError("alphabet has no letters")
+    normal = strings.normal(alphabet)
+    if len(set(normal)) != len(normal):
+        twice = next(letter for letter in normal if normal.count(letter) > 1)
+        raise ValueError(f"alphabet has the letter {shown(twice)} twice")
+    return Letters(normal)
+
+
+def _learn_from(letters: Letters, corpus: list[str]) -> None:
+    known = set(letters.alphabet)
+    usable = [text for text in corpus if known.issuperset(text)]
+    if not usable:
+        raise ValueError(
+            f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
+            f"{shown(letters.alphabet)}"
+        )
+    letters.learn(usable, [True] * len(usable), np.ones(len(usable)))
+
+
+def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
+    """Return the strings to accept, by adjusted p-values."""
+    if control == "bonferroni":
+        return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
+    order = np.argsort(found.log_p, kind="stable")
+    limits = np.log(error_rate * np.arange(1, len(order) + 1))
+    below = np.flatnonzero(found.log_p[order] <= limits)
+    return order[: below[-1] + 1].tolist() if len(below) else []
+
+
+def _notes(labels: tuple[str, ...], mechanism: Prefixes) -> tuple[str, ...]:
+    longest = mechanism.lengths[-1]
+    cut = sum(len(label) == longest for label in labels)
+    if not cut:
+        return ()
+    what = "1 string has" if cut == 1 else f"{cut} strings have"
+    return (f"{what} {longest} letters, the most that were asked for, and may go on",)

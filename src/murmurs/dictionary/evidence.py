@@ -1,0 +1,130 @@
+"""What the counts of one level say about each of many pieces of strings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.channels.tables import Tables
+from murmurs.counts import Counts
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Keyed
+from murmurs.inference.fit import fitted
+from murmurs.mechanisms.orr import ORR
+from murmurs.numerics.arrays import Floats
+
+STRONG, MOST_STRONG = 6.0, 300
+"""Standard errors above which a piece is solved for, and the most that are."""
+
+SETTLED = 2
+"""How often the strong pieces are chosen again, given what the others leave."""
+
+AT_ONCE = 2**22
+"""Buckets that are hashed at a time."""
+
+ENOUGH_FOR_SPREAD = 1000
+"""Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The estimated share of each piece, its score, and its standard error if it is absent.
+
+    A score is the signed root of the deviance of an absent piece: a standard normal number if the
+    piece is absent, also where few reports make the share itself skewed.
+    """
+
+    shares: Floats
+    scores: Floats
+    errors: Floats
+
+
+def error_of_absent(mechanism: ORR, n: float) -> float:
+    """Return the standard error of the share of a string that nobody holds, for n reports.
+
+    It is that of an average over hash functions, if no other string is known.
+    """
+    chance = 1 / mechanism.width
+    gain = float(mechanism.truth_probability)
+    return math.sqrt(chance * (1 - chance) / max(n, 1e-9)) / gain
+
+
+@dataclass(frozen=True, eq=False)
+class Unkept:
+    """The buckets of many pieces, hashed again whenever they are needed instead of kept."""
+
+    keys: NDArray[np.uint64]
+    mechanism: ORR
+
+    def totals(self, *tables: Floats) -> list[Floats]:
+        """Return for each table, and for each piece, the sum of the table over its buckets."""
+        orr = self.mechanism
+        step = max(1, AT_ONCE // orr.cohorts)
+        parts: list[list[Floats]] = []
+        for start in range(0, self.keys.shape[1], step):
+            keys = np.ascontiguousarray(self.keys[:, start : start + step])
+            layout = Keyed(keys, orr.cohorts, orr.width, orr.salt)
+            parts.append([layout.totals(table) for table in tables])
+        return [np.concatenate(own) for own in zip(*parts, strict=True)]
+
+
+def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
+    """Weigh each piece beside the strong ones, which are solved for together.
+
+    Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
+    its noise and by how many people of the cohort hold it.
+    """
+    mechanism = cast(ORR, counts.mechanism)
+    pieces_in = Unkept(strings.keys(pieces), mechanism)
+    channel = mechanism.channel.conditioned_on(counts.cells)
+    masses, gain = channel.masses_of(counts.cells), channel.difference
+    expected = np.full_like(masses, 1 / mechanism.width)
+    solved: dict[int, float] = {}
+    for last in (*[False] * SETTLED, True):
+        law = float(channel.miss) + gain * np.clip(expected, 0, 1)
+        weights = channel.row_parts * gain**2 / law
+        shares, information = _added(pieces_in, weights, masses - expected)
+        for number, share in solved.items():
+            shares[number] += share
+        errors = 1 / np.sqrt(max(counts.n, 1) * information)
+        strong = np.flatnonzero(shares > STRONG * errors)
+        strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
+        if last or not len(strong):
+            break
+        few = counts.over([pieces[i] for i in strong.tolist()])
+        found = fitted(few).unbiased
+        expected = cast(Tables, few.channel).masses(found)
+        solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
+    scores = _scores(shares, counts.n, gain**2 / information, gain)
+    spread = 1.0
+    if len(scores) > ENOUGH_FOR_SPREAD:
+        spread = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+    return Evidence(shares, scores / spread, errors * spread)
+
+
+def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
+    """Return the share of each piece if it is added to those solved for, and its information.
+
+    A piece takes its share from all other strings, which are spread evenly over the buckets.
+    """
+    filled = 1 / pieces.mechanism.width
+    weighted = weights * left
+    own, on = pieces.totals(weighted, weights)
+    information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
+    return (own - filled * float(weighted.sum())) / information, information
+
+
+def _scores(shares: Floats, n: int, chance: Floats, gain: float) -> Floats:
+    """Return signed roots of the binomial deviance between the share and none at all.
+
+    ``chance`` is how often a report counts for the piece if it is absent.
+    """
+    chance = np.clip(chance, 1e-9, 0.5)
+    seen = np.clip(chance + gain * shares, 1e-9, 1 - 1e-9)
+    deviance = seen * np.log(seen / chance) + (1 - seen) * np.log((1 - seen) / (1 - chance))
+    return np.asarray(np.sign(seen - chance) * np.sqrt(2 * n * np.maximum(deviance, 0)))

@@ -1,0 +1,68 @@
+"""How likely each letter is after the letters before it, learnt from strings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats, Integers
+
+PSEUDO = 0.1
+"""Weight of the shorter context, in strings of average weight."""
+
+ANY = 0.1
+"""The part of every prediction that ignores the context, so that nothing is impossible."""
+
+UNIFORM = 0.15
+"""The part of that which gives every letter the same probability."""
+
+
+class Letters:
+    """A trigram model of the letters of an alphabet and of the end of a string.
+
+    A context is the last two letters; contexts that were seen rarely fall back on one letter, and
+    on none (interpolation as by Witten and Bell). Before anything is learnt, all letters are
+    equally likely. Letter number ``len(alphabet)`` is the end of the string.
+    """
+
+    def __init__(self, alphabet: str) -> None:
+        self.alphabet = alphabet
+        self.size = len(alphabet) + 1
+        self._number = {letter: i for i, letter in enumerate(alphabet)}
+        self._logs: Floats | None = None
+
+    def codes(self, text: str) -> list[int]:
+        """Return the numbers of the letters of a string."""
+        return [self._number[letter] for letter in text]
+
+    def learn(self, texts: Sequence[str], ended: Sequence[bool], weights: Floats) -> None:
+        """Learn from strings with weights; those that ended also tell how strings end."""
+        size, nothing = self.size, self.size
+        table = np.zeros((size + 1, size + 1, size))
+        for text, is_whole, weight in zip(texts, ended, weights.tolist(), strict=True):
+            codes = [nothing, nothing, *self.codes(text), *([size - 1] if is_whole else [])]
+            for i in range(2, len(codes)):
+                table[codes[i - 2], codes[i - 1], codes[i]] += weight
+        pseudo = PSEUDO * float(weights.mean())
+        pairs = table.sum(axis=0)
+        alone = pairs.sum(axis=0) / max(float(pairs.sum()), 1e-300)
+        anywhere = (1 - UNIFORM) * alone + UNIFORM / size
+        after_one = (pairs + pseudo * anywhere) / (pairs.sum(axis=1, keepdims=True) + pseudo)
+        after_two = (table + pseudo * after_one) / (table.sum(axis=2, keepdims=True) + pseudo)
+        self._logs = np.log((1 - ANY) * after_two + ANY * anywhere)
+
+    def after(self, last_two: Integers) -> Floats:
+        """Return the log-probability of every next letter, one row per context.
+
+        A context is a row of two letter numbers, with ``size`` where there is no letter yet.
+        """
+        if self._logs is None:
+            return np.full((len(last_two), self.size), -math.log(self.size))
+        return np.asarray(self._logs[last_two[:, 0], last_two[:, 1]])
+
+    def context(self, text: str) -> tuple[int, int]:
+        """Return the numbers of the last two letters."""
+        first, second = [self.size, self.size, *self.codes(text[-2:])][-2:]
+        return first, second

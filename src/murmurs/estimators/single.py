@@ -1,0 +1,25 @@
+"""The default estimator of a single question: which one suits its channel."""
+
+from __future__ import annotations
+
+from murmurs.counts import Counts
+from murmurs.estimation import Estimate
+from murmurs.estimators.regression import regression
+from murmurs.estimators.selection import selection
+from murmurs.estimators.shrinkage import shrink
+from murmurs.inference.fit import fitted
+from murmurs.numerics.simplex import plausible
+
+
+def single(counts: Counts) -> Estimate:
+    """Return the estimate of the estimator that suits the counts of one question."""
+    channel = counts.channel
+    if channel.is_crowded:
+        return selection(counts, why="there are many candidates, and it picks out those that occur")
+    fit = fitted(counts)
+    if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
+        return regression(
+            counts,
+            why="collisions in the sketch outweigh the noise, and its hash functions are known",
+        )
+    return shrink(fit, "it keeps what stands out from the noise and smooths the rest")

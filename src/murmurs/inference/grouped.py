@@ -1,0 +1,70 @@
+"""The fit of groups of answers: sums of unbiased shares, with their noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from murmurs.channels.product import MOST_JOINT
+from murmurs.inference.fit import Fit, Target
+from murmurs.numerics.arrays import Floats, Integers
+
+MOST_CELLS = 4096
+"""Cells up to which the covariance of the shares is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(Fit):
+    """Shares of groups of answers: ``groups[j]`` is the group of answer j of the ``whole`` fit.
+
+    ``shares`` are those of all answers, where the noise is evaluated.
+    """
+
+    whole: Fit
+    groups: Integers
+    shares: Floats
+
+    def __post_init__(self) -> None:
+        cells = math.prod(self.whole.channel.cells)
+        if len(self.groups) > MOST_JOINT or cells > MOST_CELLS:
+            raise ValueError(
+                f"the noise of sums is computed for at most {MOST_JOINT} answers and "
+                f"{MOST_CELLS} cells, not for {len(self.groups)} and {cells}"
+            )
+
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The sums of the unbiased shares."""
+        return self._sums(self.whole.unbiased)
+
+    def _sums(self, shares: Floats) -> Floats:
+        return np.asarray(np.bincount(self.groups, shares), np.float64)
+
+    def noise(self, shares: Floats) -> tuple[Floats, Floats]:
+        """Return the variances of the sums, which are taken at given shares, and zeros."""
+        variance = np.diag(self.covariance(shares, "respondents"))
+        return np.maximum(variance, 0.0), np.zeros(len(shares))
+
+    def covariance(self, shares: Floats, target: Target) -> Floats:
+        """Return the covariance of the sums if the groups have these shares.
+
+        Within a group, shares are taken in proportion to those of all answers.
+        """
+        sums = np.maximum(self._sums(self.shares), 1e-300)
+        spread = self.shares * (shares / sums)[self.groups]
+        member = np.eye(len(shares))[self.groups]
+        covariance = self.whole.covariance(spread / spread.sum(), target)
+        return np.asarray(member.T @ covariance @ member)
+
+    @property
+    def support(self) -> None:
+        """None: sums of supporting counts are not binomial."""
+        return
+
+    @property
+    def tells_absence(self) -> bool:
+        """As for the single answers."""
+        return self.whole.tells_absence

@@ -1,0 +1,88 @@
+"""The unbiased table of two questions with its covariance: what measures of association need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.channels.product import MOST_JOINT
+from murmurs.counts import Counts
+from murmurs.inference.association import the_pair
+from murmurs.inference.fit import Target, fitted
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
+
+
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """Unbiased shares of combinations, one row per answer to the first question.
+
+    ``covariance`` has four axes: row and column of one combination, row and column of the other.
+    """
+
+    shares: Floats
+    covariance: Floats
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def turned(self) -> JointTable:
+        """The same table with rows and columns exchanged."""
+        covariance = self.covariance.transpose(1, 0, 3, 2)
+        return JointTable(self.shares.T, covariance, self.columns, self.rows)
+
+    @cached_property
+    def row_sums(self) -> Floats:
+        """The shares of the answers to the first question."""
+        return np.asarray(self.shares.sum(axis=1))
+
+    @cached_property
+    def column_sums(self) -> Floats:
+        """The shares of the answers to the second question."""
+        return np.asarray(self.shares.sum(axis=0))
+
+    @property
+    def variances(self) -> Floats:
+        """The variances of the shares."""
+        return np.asarray(np.einsum("ijij->ij", self.covariance))
+
+    @cached_property
+    def with_columns(self) -> Floats:
+        """The covariance of each share with the sum of each column."""
+        return np.asarray(self.covariance.sum(axis=2))
+
+    @cached_property
+    def with_rows(self) -> Floats:
+        """The covariance of each share with the sum of each row."""
+        return np.asarray(self.covariance.sum(axis=3))
+
+
+def joint_table(
+    counts: Counts | JointTable, questions: Sequence[int], target: Target
+) -> JointTable:
+    """Return the table of two questions, the first of them in rows; a table stands for itself."""
+    if target not in get_args(Target):
+        raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
+    if isinstance(counts, JointTable):
+        return counts
+    pair = the_pair(counts, questions)
+    fit = fitted(counts.margin(*pair))
+    sizes = [len(fitted(counts.margin(q)).unbiased) for q in pair]
+    if sizes[0] * sizes[1] > MOST_JOINT:
+        raise ValueError(
+            f"{sizes[0] * sizes[1]} combinations of answers are too many for the covariance of all "
+            f"of them, at most {MOST_JOINT}: merge rare answers, or use fewer candidates"
+        )
+    covariance = fit.covariance(plausible(fit.unbiased), target)
+    names = [_labels(counts.margin(q), k) for q, k in zip(pair, sizes, strict=True)]
+    found = JointTable(fit.unbiased.reshape(sizes), covariance.reshape(sizes + sizes), *names)
+    return found if tuple(questions) == pair else found.turned
+
+
+def _labels(counts: Counts, k: int) -> tuple[str, ...]:
+    return tuple(counts.mechanism.labels) or tuple(str(j) for j in range(k))

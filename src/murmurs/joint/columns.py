@@ -1,0 +1,64 @@
+"""Answers to several questions, one row per person: a data frame, a mapping, or columns in order.
+
+pandas, polars and Arrow are recognised without importing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
+
+_FORMS = (
+    "answers to several questions are a data frame or a mapping with a column for each question, "
+    "or a list of columns"
+)
+
+
+def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
+    """Return the columns with these names, in their order; other columns are not looked at.
+
+    >>> columns_of({"age": [30, 70], "drink": ["tea", "mate"], "id": [1, 2]}, ["drink", "age"])
+    [['tea', 'mate'], [30, 70]]
+    """
+    if isinstance(data, Mapping):
+        return [_named(data.__getitem__, list(data), name) for name in names]
+    if hasattr(data, "column_names") and hasattr(data, "column"):  # Arrow
+        return [_named(data.column, list(data.column_names), name) for name in names]
+    if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas, polars
+        return [_named(data.__getitem__, list(data.columns), name) for name in names]
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        return [_named(data.__getitem__, list(data.dtype.names), name) for name in names]
+    if isinstance(data, str | bytes | np.ndarray) or not isinstance(data, Sequence):
+        raise TypeError(f"{_FORMS}, not {type(data).__name__}")
+    if any(isinstance(column, tuple) for column in data):
+        raise TypeError(
+            f"{_FORMS}, not a list of tuples, which may be rows: give rows as "
+            "dict(zip(names, zip(*rows)))"
+        )
+    if len(data) != len(names):
+        raise ValueError(f"answers to {len(names)} questions are as many columns, not {len(data)}")
+    return list(data)
+
+
+def _named(take: Any, known: list[Any], name: str) -> Any:
+    if known.count(name) == 1:
+        return take(name)
+    if name in known:
+        raise ValueError(f"the data has {known.count(name)} columns called {shown(name)}")
+    told = listed(tuple(str(column) for column in known))
+    raise ValueError(f"the data has no column called {shown(name)}; it has {told}")
+
+
+def check_lengths(names: Sequence[str], lengths: Sequence[int]) -> None:
+    """Refuse columns of different lengths: one submission is one row."""
+    for name, length in zip(names, lengths, strict=True):
+        if length != lengths[0]:
+            raise ValueError(
+                f"there are {lengths[0]} answers to {shown(names[0])} and {length} to "
+                f"{shown(name)}: one submission is one row, with an answer to every question"
+            )

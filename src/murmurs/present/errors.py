@@ -1,0 +1,75 @@
+"""The plot of a study: errors against a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from murmurs.numerics.arrays import Floats
+from murmurs.present.axes import WIDE, axes_for, entitle, name_places
+from murmurs.present.palette import INK, SERIES
+from murmurs.present.text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ABOVE = 86
+"""Characters that fit above the axes."""
+
+
+def plot_errors(
+    series: Mapping[str, Floats],
+    groups: Mapping[str, str],
+    names: tuple[str, str],
+    title: str,
+    axes: Axes | None = None,
+) -> Axes:
+    """Draw y with two standard errors against x on logarithmic axes, one line for each name.
+
+    ``series`` has rows for x, y and the standard errors of y; ``names`` are those of the two axes.
+    Lines of one of the ``groups`` have one colour and mark, and differ in their dashes. If there is
+    only one x, the names stand side by side below the axes instead.
+    """
+    axes = axes_for(axes, *WIDE)
+    ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
+    beside = len(ticks) == 1
+    several = list(dict.fromkeys(groups.values()))
+    drawn = dict.fromkeys(several, 0)
+    for place, (name, (x, y, error)) in enumerate(series.items()):
+        group = groups[name]
+        number = several.index(group)
+        colour, mark = SERIES[number % len(SERIES)]
+        style = ("-", "--", ":", "-.")[(number // len(SERIES) + drawn[group]) % 4]
+        drawn[group] += 1
+        axes.errorbar(
+            np.full(len(x), place) if beside else x,
+            y,
+            2 * error,
+            color=colour,
+            marker=mark,
+            linestyle=style,
+            markersize=6,
+            linewidth=1.6,
+            label=printable(name),
+        )
+    axes.set_yscale("log")
+    if beside:
+        name_places(axes, list(series))
+        axes.set_xlim(-0.5, len(series) - 0.5)
+    else:
+        axes.set_xscale("log")
+    if 1 < len(ticks) <= 12:
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+    axes.set_xlabel(f"{names[0]} {ticks[0]:,g}" if beside else names[0])
+    axes.set_ylabel(names[1])
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    for spine in axes.spines.values():
+        spine.set_color(INK)
+    if len(series) > 1 and not beside:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, borderaxespad=0)
+    entitle(axes, title, _ABOVE)
+    return axes

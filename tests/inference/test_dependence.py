@@ -1,0 +1,197 @@
+"""Measures of association: limits that are exact, symmetries, and coverage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import murmurs as mm
+from murmurs.counts import Counts
+from murmurs.inference.ratios import fieller
+from murmurs.numerics.arrays import Floats
+
+FALSE_ALARM = 1e-6
+TABLE = np.array([[30.0, 10.0, 5.0], [10.0, 25.0, 20.0]]) / 100
+BOTH = mm.Product((mm.KRR(k=2, epsilon=2.0), mm.KRR(k=3, epsilon=2.0)))
+TWO = mm.Product((mm.KRR(k=2, epsilon=2.0), mm.OUE(k=2, epsilon=2.0)))
+
+
+def counts_of(both: mm.Product, table: Floats, n: int, rng: np.random.Generator) -> Counts:
+    return both.simulate(rng.multinomial(n, table.ravel()), rng)
+
+
+def expected(both: mm.Product, table: Floats, n: int) -> Counts:
+    """Return the expected counts, so that unbiased shares are the truth."""
+    return Counts(both, n, np.rint(n * both.channel.mean(table.ravel())).astype(np.int64))
+
+
+def truth(table: Floats) -> dict[str, Floats]:
+    r, c = table.sum(axis=1), table.sum(axis=0)
+    return {
+        "share": table / c,
+        "lift": table / np.outer(r, c),
+        "odds ratio": table * table[0, 0] / np.outer(table[:, 0], table[0]),
+    }
+
+
+def cramer(table: Floats) -> float:
+    product = np.outer(table.sum(axis=1), table.sum(axis=0))
+    return math.sqrt(((table - product) ** 2 / product).sum() / (min(table.shape) - 1))
+
+
+def test_expected_counts_give_the_true_measures() -> None:
+    counts = expected(BOTH, TABLE, 10**9)
+    for found in (mm.conditional_shares(counts), mm.lift(counts), mm.odds_ratios(counts)):
+        assert found.values == pytest.approx(truth(TABLE)[found.what], rel=1e-5)
+        assert (found.low <= found.values).all()
+        assert (found.values <= found.high).all()
+    assert mm.cramers_v(counts).value == pytest.approx(cramer(TABLE), rel=1e-5)
+
+
+def test_fiellers_limits_are_where_the_difference_is_z_standard_errors() -> None:
+    a, b, va, cab, vb, z = 0.2, 0.4, 0.001, 0.0004, 0.002, 1.96
+    for limit in fieller(a, b, va, cab, vb, z):
+        error = math.sqrt(va - 2 * limit * cab + limit**2 * vb)
+        assert abs(a - limit * b) == pytest.approx(z * error)
+    low, high = fieller(0.2, 0.05, va, cab, vb, z)  # the denominator may be zero
+    assert float(high) == math.inf
+    assert abs(0.2 - low * 0.05) == pytest.approx(z * math.sqrt(va - 2 * low * cab + low**2 * vb))
+    assert [float(x) for x in fieller(0.01, 0.01, va, 0.0, vb, z)] == [0.0, math.inf]
+
+
+def test_without_privacy_noise_conditional_shares_have_binomial_intervals() -> None:
+    both = mm.Product((mm.KRR(k=2, epsilon=30.0), mm.KRR(k=3, epsilon=30.0)))
+    n = 10**6
+    found = mm.conditional_shares(expected(both, TABLE, n))
+    share, people = found.values, n * TABLE.sum(axis=0)
+    reach = 1.959964 * np.sqrt(share * (1 - share) / people)
+    assert found.high - share == pytest.approx(reach, rel=0.02)
+    assert share - found.low == pytest.approx(reach, rel=0.02)
+    only = mm.conditional_shares(expected(both, TABLE, n), target="respondents")
+    assert (only.high - only.low).max() < 1e-4  # nothing is unknown about the respondents
+
+
+def test_exchanged_questions_have_exchanged_tables() -> None:
+    counts = counts_of(BOTH, TABLE, 5000, np.random.default_rng(1))
+    for measure in (mm.lift, mm.odds_ratios):
+        one, other = measure(counts), measure(counts, questions=(1, 0))
+        for name in ("values", "low", "high"):
+            turned = getattr(other, name).T
+            assert turned == pytest.approx(getattr(one, name))
+    first, second = mm.cramers_v(counts), mm.cramers_v(counts, questions=(1, 0))
+    assert first.value == pytest.approx(second.value)
+    assert (first.low, first.high) == pytest.approx((second.low, second.high))
+    assert mm.conditional_shares(counts, of=1, given=0).values.shape == (3, 2)
+    assert mm.conditional_shares(counts, of=1, given=0).values.sum(axis=0) == pytest.approx([1, 1])
+
+
+def test_exchanged_answers_invert_the_odds_ratio_and_its_limits() -> None:
+    counts = counts_of(TWO, np.array([[0.3, 0.2], [0.1, 0.4]]), 5000, np.random.default_rng(2))
+    turned = Counts(TWO, counts.n, counts.cells[:, [0, 2, 1]])
+    one, other = mm.odds_ratios(counts), mm.odds_ratios(turned)
+    assert other.values[1, 1] == pytest.approx(1 / one.values[1, 1])
+    assert other.low[1, 1] == pytest.approx(1 / one.high[1, 1])
+    assert other.high[1, 1] == pytest.approx(1 / one.low[1, 1])
+    moved = mm.odds_ratios(counts, reference=(0, 1))
+    assert moved.values[1, 0] == pytest.approx(1 / one.values[1, 1])
+
+
+def test_intervals_contain_the_truth_as_often_as_they_say() -> None:
+    """150 populations, one combination: binomial with 95 %, false alarm 1e-6 for each measure.
+
+    Coverage below 83 %, as of intervals that are a third too short, is rejected.
+    """
+    rng, times = np.random.default_rng(3), 150
+    hits = dict.fromkeys(("share", "lift", "odds ratio", "V"), 0)
+    for _ in range(times):
+        counts = counts_of(BOTH, TABLE, 3000, rng)
+        for found in (mm.conditional_shares(counts), mm.lift(counts), mm.odds_ratios(counts)):
+            own = truth(TABLE)[found.what][1, 1]
+            hits[found.what] += bool(found.low[1, 1] <= own <= found.high[1, 1])
+        v = mm.cramers_v(counts)
+        hits["V"] += v.low <= cramer(TABLE) <= v.high
+    lowest = stats.binom.ppf(FALSE_ALARM, times, 0.95)
+    assert lowest > 0.83 * times
+    assert all(lowest <= count for count in hits.values()), hits
+    assert any(count < times for count in hits.values())
+
+
+def test_noise_does_not_make_v_larger() -> None:
+    """At independence, V is 0 in about half of all populations; false alarm 1e-6.
+
+    Without the correction it would never be 0. Limits above 0 are as rare as they should be.
+    """
+    rng, both = np.random.default_rng(4), mm.Product((mm.OUE(k=4, epsilon=1.0),) * 2)
+    table = np.full((4, 4), 1 / 16)
+    found = [mm.cramers_v(counts_of(both, table, 2000, rng)) for _ in range(100)]
+    at_zero = sum(one.value == 0.0 for one in found)
+    low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 100, 0.55)
+    assert low <= at_zero <= high
+    assert sum(one.low > 0 for one in found) <= stats.binom.ppf(1 - FALSE_ALARM, 100, 0.025)
+
+
+def test_answers_too_rare_to_divide_by_are_told() -> None:
+    rng = np.random.default_rng(5)
+    table = np.array([[0.5, 0.2, 0.0], [0.1, 0.2, 0.0]])
+    counts = counts_of(BOTH, table, 500, rng)
+    shares, lifts = mm.conditional_shares(counts), mm.lift(counts)
+    assert shares.high[:, 2].tolist() == [1.0, 1.0]
+    assert shares.notes[0].endswith("go with them: 2")
+    assert np.isinf(lifts.high[:, 2]).all()
+    assert "cannot be told apart from zero" in lifts.notes[0]
+    assert np.isfinite(lifts.high[:, :2]).all()
+    v = mm.cramers_v(counts)
+    assert (v.low, v.high) == (0.0, 1.0)
+    assert v.notes[0].endswith("may have any value: 2")
+    document = lifts.to_document()
+    assert document["high"][0][2] is None
+    assert "inf" in str(lifts)
+
+
+def test_a_question_with_one_answer_has_no_v() -> None:
+    counts = Counts(TWO, 100, np.array([[100, 60, 30], [0, 0, 0]]))
+    found = mm.cramers_v(counts)
+    assert math.isnan(found.value)
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert "not defined" in str(found)
+
+
+def test_measures_can_be_printed_and_stored() -> None:
+    counts = counts_of(BOTH, TABLE, 5000, np.random.default_rng(6))
+    found = mm.lift(counts, level=0.9)
+    assert str(found).splitlines()[0].endswith("90 % interval")
+    assert len(found.table(limit=2).splitlines()) == 5
+    assert found.to_csv().splitlines()[0] == "row,column,lift,low,high"
+    assert list(found.to_pandas().columns) == ["row", "column", "lift", "low", "high"]
+    assert found.to_document()["rows"] == ["0", "1"]
+    v = mm.cramers_v(counts)
+    assert v.to_document()["value"] == v.value
+    assert v.sentence in str(v)
+
+
+def test_candidates_of_open_questions_are_the_labels() -> None:
+    rng = np.random.default_rng(7)
+    strings = mm.ORR(epsilon=3.0, width=8, cohorts=8)
+    both = mm.Product((strings.over(["tea", "milk"]), mm.KRR(k=2, epsilon=3.0)))
+    table = np.array([[0.4, 0.1], [0.1, 0.2], [0.1, 0.1]])
+    found = mm.conditional_shares(counts_of(both, table, 20_000, rng), of=1, given=0)
+    assert found.columns == ("tea", "milk", "(other)")
+    assert found.values[0] == pytest.approx([0.8, 1 / 3, 0.5], abs=0.1)
+
+
+def test_wrong_arguments_are_refused() -> None:
+    counts = counts_of(BOTH, TABLE, 100, np.random.default_rng(8))
+    with pytest.raises(ValueError, match=r"answers 0\.\.1 and 0\.\.2, not"):
+        mm.odds_ratios(counts, reference=(0, 3))
+    with pytest.raises(ValueError, match="target must be"):
+        mm.lift(counts, target="everybody")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="two different numbers"):
+        mm.conditional_shares(counts, of=1, given=1)
+    with pytest.raises(ValueError, match="level"):
+        mm.cramers_v(counts, level=1.0)
+    large = mm.Product((mm.KRR(k=40, epsilon=1.0), mm.KRR(k=40, epsilon=1.0)))
+    with pytest.raises(ValueError, match="1600 combinations of answers are too many"):
+        mm.lift(large.simulate([1] * 1600, np.random.default_rng(1)))
