@@ -56,6 +56,7 @@ def test_the_table_has_the_lines_of_google_rappor_and_limits(desk: Path) -> None
     text = good(f"{ASSOC} -o table.csv --level 0.9999999")
     assert "20000 reports of food and raw" in text
     assert "Estimator: report_likelihood" in text
+    assert "The answers go together: p < 1e-6 (score test, 3 degrees of freedom)." in text
     lines = lines_of(desk / "table.csv")
     limits = list(lines[0])[3:]
     assert [(line["raw"], line["food"]) for line in lines] == [
@@ -85,6 +86,7 @@ def test_the_document_says_whether_the_ascent_arrived(desk: Path) -> None:
     assert document["answers"] == [["apple", "banana", "kiwi", "(other)"], ["false", "true"]]
     assert document["candidates"] == [5]
     assert document["converged"] is True
+    assert document["test"]["p_value"] < 1e-6
     assert 0 <= document["gap"] <= 0.1
     assert document["table"][0].keys() == {"raw", "food", "proportion", "low", "high"}
 

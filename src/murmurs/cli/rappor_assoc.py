@@ -27,7 +27,7 @@ from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.product import Product
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.present.text import shares_table
-from murmurs.rappor.association import Association, associate, write_association
+from murmurs.rappor.association import AssociationTable, associate, write_association
 from murmurs.rappor.clients import CLIENTS, effective_f
 from murmurs.rappor.maps import read_map
 from murmurs.rappor.pairs import read_pairs
@@ -121,7 +121,7 @@ def assoc(
     say(f"{estimate.n} reports of {var1} and {var2}{dropped}\n", err=beside)
     columns = {**estimate.columns(level), "answer": list(estimate.counts.mechanism.labels)}
     say(shares_table(columns, f"{100 * level:g} % interval"), err=beside)
-    say(f"\n{estimate.explanation}", err=beside)
+    say(f"\n{found.tested().sentence}\n{estimate.explanation}", err=beside)
 
 
 def _variable(variables: dict[str, Variable], name: str, schema: Path) -> Variable:
@@ -154,7 +154,7 @@ def _mechanism(
     return read_map(given, rappor)
 
 
-def _document(found: Association, level: float, left_out: int) -> dict[str, Any]:
+def _document(found: AssociationTable, level: float, left_out: int) -> dict[str, Any]:
     estimate = found.estimate
     names = [*reversed(found.names), "proportion", "low", "high"]
     return {
@@ -168,6 +168,7 @@ def _document(found: Association, level: float, left_out: int) -> dict[str, Any]
         "gap": estimate.gap,
         "converged": estimate.converged,
         "notes": list(estimate.notes),
+        "test": found.tested().to_document(),
         "level": level,
         "table": [dict(zip(names, row, strict=True)) for row in found.rows(level)],
     }

@@ -4,7 +4,7 @@ All of them are CSV and are read line by line. The error for a wrong line names 
 the value and the rule.
 """
 
-from murmurs.rappor.association import Association, associate, write_association
+from murmurs.rappor.association import AssociationTable, associate, write_association
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.pairs import read_pairs
@@ -14,7 +14,7 @@ from murmurs.rappor.results import Result, read_results, results, write_results
 from murmurs.rappor.schema import Variable, read_schema
 
 __all__ = [
-    "Association",
+    "AssociationTable",
     "Result",
     "Variable",
     "associate",

@@ -14,6 +14,8 @@ from murmurs import estimators
 from murmurs.boundary.checks import shown
 from murmurs.estimation import Estimate
 from murmurs.hashing.layout import Listed
+from murmurs.inference.association import Association
+from murmurs.inference.association import associate as test_association
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.cohorts import OTHER
 from murmurs.mechanisms.mapped import Mapped
@@ -26,13 +28,18 @@ _WORDS = {"true": "TRUE", "false": "FALSE", OTHER: "Other"}
 
 
 @dataclass(frozen=True)
-class Association:
+class AssociationTable:
     """The shares of all combinations of two variables."""
 
     names: tuple[str, str]
     estimate: Estimate
     candidates: tuple[int, ...]
     """How many strings the map of each string variable has."""
+    reports: Reports
+
+    def tested(self) -> Association:
+        """Test whether the variables go together; needs SciPy."""
+        return test_association(self.estimate.counts, reports=self.reports)
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -68,7 +75,7 @@ class Association:
 
 def associate(
     names: tuple[str, str], product: Product, reports: Reports, level: float = 0.95
-) -> Association:
+) -> AssociationTable:
     """Estimate the table of two variables by maximum likelihood of their reports.
 
     The table has the strings that are detected in each variable by itself, with probability
@@ -89,7 +96,7 @@ def associate(
         estimate = estimators.report_likelihood(
             Product(tuple(parts)), reports, why="the reports say more than their counts"
         )
-    return Association(names, estimate, tuple(candidates))
+    return AssociationTable(names, estimate, tuple(candidates), reports)
 
 
 def _detected(name: str, over: Mapped, counts: Any, level: float) -> Mapped:
@@ -106,12 +113,12 @@ def _detected(name: str, over: Mapped, counts: Any, level: float) -> Mapped:
     return Mapped(over.mechanism, names, map=over.map.select(kept))
 
 
-def write_association(path: Path, found: Association, level: float = 0.95) -> None:
+def write_association(path: Path, found: AssociationTable, level: float = 0.95) -> None:
     """Write the table, with the columns of google/rappor and the limits of the shares."""
     write_csv(path, association_rows(found, level))
 
 
-def association_rows(found: Association, level: float) -> Iterable[Sequence[object]]:
+def association_rows(found: AssociationTable, level: float) -> Iterable[Sequence[object]]:
     """Return the header and the lines of the file of results."""
     one, two = found.names
     yield [two, one, "proportion", f"prop_low_{100 * level:g}", f"prop_high_{100 * level:g}"]
