@@ -117,7 +117,10 @@ class AnyMechanism(ABC, Generic[Report]):
             return (Classified(cells.astype(np.int64), np.ascontiguousarray(law)),)
         supports = getattr(self, "supports", None)
         if supports is None:
-            raise TypeError(f"{self} does not say how likely its reports are given an answer")
+            raise TypeError(
+                f"{self} does not say how likely its reports are given an answer: estimate from "
+                "counts"
+            )
         bits = np.ascontiguousarray(supports(reports))
         return (Supported(bits, self.channel.k, float(self.ratio - 1)),)
 

@@ -12,6 +12,7 @@ import murmurs as mm
 from murmurs.evidence import MOST_ENTRIES, Classified, Graded, Supported
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.local_hashing import Hashing
+from murmurs.mechanisms.ngrams import OverNGrams
 from tests import laws
 
 AnyMechanism = Mechanism[Any]
@@ -31,8 +32,15 @@ def likelihoods(mechanism: AnyMechanism, reports: Any) -> np.ndarray[Any, np.dty
     return out
 
 
-WHOLE = [m for m in laws.SMALL if not any(isinstance(p, mm.Among) for p in (m, *parts_of(m)))]
+NOT_WHOLE = mm.Among | OverNGrams
+WHOLE = [m for m in laws.SMALL if not any(isinstance(p, NOT_WHOLE) for p in (m, *parts_of(m)))]
 """Mechanisms that use whole reports; `Among` uses some of their bits (test_joint_likelihood.py)."""
+
+
+def test_reports_of_several_mechanisms_by_turns_have_no_evidence() -> None:
+    mechanism = next(m for m in laws.SMALL if isinstance(m, OverNGrams))
+    with pytest.raises(TypeError, match=r"does not say how likely its reports .* from counts"):
+        mechanism.evidence(mechanism.encode_many([0, 1], np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("mechanism", WHOLE, ids=repr)
