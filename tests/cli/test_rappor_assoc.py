@@ -51,7 +51,7 @@ def lines_of(path: Path) -> list[dict[str, str]]:
 def test_the_table_has_the_lines_of_google_rappor_and_limits(desk: Path) -> None:
     """Limits at level 1 - 1e-7 miss any of the eight shares with probability below 1e-6.
 
-    A table that takes food and ripeness as independent would be 6 to 20 points off.
+    A table that takes food and ripeness as independent would be 3 to 17 points off.
     """
     text = good(f"{ASSOC} -o table.csv --level 0.9999999")
     assert "20000 reports of food and raw" in text

@@ -247,7 +247,7 @@ def test_at_the_maximum_shares_vary_along_the_plane_of_sum_one() -> None:
 def test_the_covariance_is_that_of_repeated_collections() -> None:
     """300 collections; the variance of the largest share, in units of the told one, is chi-squared.
 
-    The paper's I^-1, without the second term, is 1.7 times as large and rejected.
+    The paper's I^-1, without the second term, is 2.1 times as large and rejected.
     """
     mechanism = product([mm.SUE(k=2, epsilon=5.0), mm.KRR(k=2, epsilon=3.0)])
     law, n, times = [0.6, 0.2, 0.15, 0.05], 4000, 300
