@@ -24,7 +24,9 @@ from murmurs import (
     ORR,
     OUE,
     SUE,
+    Among,
     BasicRappor,
+    BooleanRappor,
     CountMeanSketch,
     Design,
     Hadamard,
@@ -241,6 +243,24 @@ def design(m: Design, x: int) -> Law:
     return {r: Fraction(row[x]) for r, row in enumerate(m.matrix)}
 
 
+def boolean_rappor(m: BooleanRappor, x: int) -> Law:
+    f, p, q = (Fraction(round(value * ONE), ONE) for value in (m.f, m.p, m.q))
+    permanent = f / 2 + (1 - f) * x
+    one = permanent * q + (1 - permanent) * p
+    return {0: 1 - one, 1: one}
+
+
+def among(m: Among, x: int) -> Law:
+    """One of the listed answers, or any of the others."""
+    law = BY_KIND[type(m.mechanism)]
+    if x < len(m.listed):
+        return law(m.mechanism, m.listed[x])
+    rest = [law(m.mechanism, y) for y in range(m.mechanism.k) if y not in m.listed]
+    return {
+        report: sum((each[report] for each in rest), Fraction(0)) / len(rest) for report in rest[0]
+    }
+
+
 def cohort_of(part: Mechanism[Any], report: Any) -> int | None:
     """The cohort of a report, if the part has cohorts."""
     table = getattr(part, "randomiser", None)
@@ -322,6 +342,8 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     PermutedRappor: permuted,
     Over: over,
     Design: design,
+    BooleanRappor: boolean_rappor,
+    Among: among,
     Product: product,
     OverNGrams: over_ngrams,
 }
@@ -357,6 +379,9 @@ SMALL: list[Mechanism[Any]] = [
     Prefixes(epsilon=1.0, width=3, levels=((1, 2), (3, 5)), salt=5).over(["ab", "a", "mate"]),
     Design([["1/2", "1/6", 0.25], [0.3, "1/2", 0.25], [0.2, "1/3", "1/2"]]),
     Design([[0.4, 0.1], [0.3, 0.3], [0.2, 0.2], [0.1, 0.4]], labels=("yes", "no")),
+    BooleanRappor(f=0.3, p=0.2, q=0.9),
+    Among(OUE(k=4, epsilon=1.5), (2, 0)),
+    Among(SUE(k=3, epsilon=1.0), (1,)),
     Product((KRR(k=2, epsilon=0.8), KRR(k=3, epsilon=2.0))),
     Product((SUE(k=2, epsilon=1.0), OUE(k=3, epsilon=1.5))),
     Product((Subset(k=4, epsilon=1.0, w=2), KRR(k=2, epsilon=1.0))),
@@ -364,6 +389,7 @@ SMALL: list[Mechanism[Any]] = [
     Product((KRR(k=2, epsilon=1.0), KRR(k=2, epsilon=0.5), OUE(k=2, epsilon=1.0))),
     Product((Hadamard(k=3, epsilon=1.0, blocks=1), Design([[0.6, 0.3], [0.4, 0.7]]))),
     Product((ORR(epsilon=1.0, width=3, cohorts=3, salt=1).over(FEW), KRR(k=2, epsilon=0.5))),
+    Product((Among(SUE(k=3, epsilon=1.0), (1,)), BooleanRappor(f=0.3, p=0.2, q=0.9))),
     Product(
         (
             ORR(epsilon=1.0, width=3, cohorts=3, salt=3).over(FEW),

@@ -9,6 +9,7 @@ over 2**53, fixed once: computed from epsilon when it is made, or read from a su
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -23,6 +24,7 @@ from murmurs.boundary.labelled import in_order
 from murmurs.channel import MOST_PEOPLE, Channel
 from murmurs.channels.repeats import Repeats
 from murmurs.counts import Counts
+from murmurs.evidence import Classified, Evidence, Supported, check_size
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Layout
 from murmurs.numerics.arrays import Integers, exact_sum, first_outside
@@ -96,6 +98,31 @@ class AnyMechanism(ABC, Generic[Report]):
         if is_histogram:  # sets of one answer each
             return np.asarray(bits.argmax(axis=1), np.int64)
         return np.insert(bits, 0, 1, axis=1)
+
+    def evidence(self, reports: object) -> tuple[Evidence, ...]:
+        """Return the likelihood of each report given each answer, up to a factor for each report.
+
+        There is one item for each question: a single one unless the mechanism is a product. Reports
+        come in any form that `count` takes, and must fit in memory.
+        """
+        parts = list(forms.arrays(reports, self.shape))
+        one = parts[0] if len(parts) == 1 else np.concatenate([self.shape.empty(0), *parts])
+        return self._evidence(one)
+
+    def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
+        """Return the likelihoods of an array of checked reports."""
+        if self.channel.is_histogram:
+            check_size(math.prod(self.channel.cells), self.channel.k, self)
+            cells, law = self._cells_of(reports), self.channel.matrix().T
+            return (Classified(cells.astype(np.int64), np.ascontiguousarray(law)),)
+        supports = getattr(self, "supports", None)
+        if supports is None:
+            raise TypeError(
+                f"{self} does not say how likely its reports are given an answer: estimate from "
+                "counts"
+            )
+        bits = np.ascontiguousarray(supports(reports))
+        return (Supported(bits, self.channel.k, float(self.ratio - 1)),)
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Mechanism[Report]:
         """Refuse: only an open mechanism takes candidates."""

@@ -63,6 +63,8 @@ def test_every_kind_is_there() -> None:
         Over,
         Mapped,
         mm.Design,
+        mm.BooleanRappor,
+        mm.Among,
         mm.Product,
         mm.OpenProduct,
         OverNGrams,

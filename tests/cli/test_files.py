@@ -31,6 +31,7 @@ from murmurs.files.counts import add_counts, read_counts, write_counts
 from murmurs.files.reports import count_reports, read_reports, write_reports
 from murmurs.rappor.reports import write_reports as write_rappor_reports
 from tests.cli.test_cli import ANSWERS, PEOPLE, SECOND, SURVEY, TOML, good, refused, run
+from tests.cli.test_rappor import write_pairs
 
 OPEN = """
 name = "pages"
@@ -58,6 +59,10 @@ WRITERS = {
     "rappor map": "rappor map --params params.csv --candidates strings.txt -o OUT",
     "rappor sum": "rappor sum --params params.csv reports.csv more.csv -o OUT",
     "rappor decode": ("rappor decode --params params.csv --counts counts.csv --map map.csv -o OUT"),
+    "rappor assoc": (
+        "rappor assoc --schema vars.csv --reports two.csv --var1 food --map1 map.csv --var2 raw "
+        "-o OUT"
+    ),
 }
 """Every command that writes a file, with one file of every kind that it reads."""
 PICTURED = ("estimate", "discover", "compare", "trend")
@@ -109,6 +114,7 @@ def write_files(tmp_path: Path) -> Path:
     for name in ("reports.csv", "more.csv"):
         reports = rappor.encode_many(["apple"] * 3000 + ["banana"] * 500, rng)
         write_rappor_reports(tmp_path / name, rappor, [reports])
+    write_pairs(tmp_path, ["apple"] * 3000 + ["banana"] * 500, rappor)
     good("rappor map --params params.csv --candidates strings.txt -o map.csv")
     good("rappor sum --params params.csv reports.csv -o counts.csv")
     return tmp_path

@@ -17,21 +17,23 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from murmurs import Counts, Rappor, estimate
+from murmurs import BooleanRappor, Counts, Rappor, estimate
 from murmurs.cli import main
 from murmurs.cli.rappor import command as group
+from murmurs.rappor.clients import to_text
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import read_map
 from murmurs.rappor.params import read_params
 from murmurs.rappor.reports import write_reports
 from murmurs.rappor.results import read_results
+from murmurs.wire import CohortBits
 from tests.pages import DOCS, commands, type_in, write_files
 from tests.printed import same
 
 PARAMS = "k,h,m,p,q,f\n16,2,32,0.25,0.75,0.3\n"
 STRINGS = ["apple", "banana", "carrot", "kiwi", "Zürich"]
 PEOPLE = {"apple": 30_000, "banana": 12_000, "kiwi": 4_000}
-COMMANDS = ["map", "sum", "decode", "schemes"]
+COMMANDS = ["map", "sum", "decode", "assoc", "schemes"]
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +48,7 @@ def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reports = rappor.encode_many(people, np.random.default_rng(1))
     write_reports(folder / "reports.csv", rappor, [reports])
     write_reports(folder / "half.csv", rappor, [reports[::2]])
+    write_pairs(folder, people[::10], rappor)
     with contextlib.chdir(folder):
         good("rappor map --params params.csv --candidates strings.txt -o map.csv")
         good("rappor sum --params params.csv reports.csv -o counts.csv")
@@ -58,6 +61,24 @@ def desk(laid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(laid, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def write_pairs(folder: Path, people: list[str], rappor: Rappor) -> None:
+    """Write a schema and reports of two variables: most apples are raw, few others are."""
+    rng = np.random.default_rng(2)
+    raw = rng.random(len(people)) < np.where(np.array(people) == "apple", 0.9, 0.2)
+    fruits = rappor.encode_many(people, rng)
+    flags = BooleanRappor(f=0.3, p=0.25, q=0.75).encode_many(raw.astype(int), rng)
+    lines = [
+        f"c{i},{cohort},{to_text(CohortBits(cohort, bits.tobytes()), rappor.shape)},{flag}\n"
+        for i, (cohort, bits, flag) in enumerate(
+            zip(fruits["cohort"].tolist(), fruits["bits"], flags.tolist(), strict=True)
+        )
+    ]
+    (folder / "two.csv").write_text("client,cohort,food,raw\n" + "".join(lines))
+    (folder / "vars.csv").write_text(
+        "metric, var, var_type, params\nm,food,string,params\nm,raw,boolean,params\n"
+    )
 
 
 def run(line: str) -> Result:

@@ -36,6 +36,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import BY_NAME, NoiseDominates
 from murmurs.estimators.selection import _strongest
+from murmurs.evidence import Classified, Evidence, Supported
 from murmurs.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from tests.estimators.test_every_estimator import refuses
@@ -378,12 +379,13 @@ def test_the_likelihood_of_reports_does_not_know_the_order_of_answers(kind: Any)
     order = rng.permutation(9)
 
     class Turned:
-        k, ratio = mechanism.k, mechanism.ratio
-
-        def supports(self, reports: Any) -> Any:
-            bits = np.unpackbits(mechanism.supports(reports), axis=1, bitorder="little")
+        def evidence(self, reports: Any) -> tuple[Evidence, ...]:
+            (piece,) = mechanism.evidence(reports)
+            if isinstance(piece, Classified):  # sets of one answer
+                return (Classified(piece.kinds, piece.table[:, order]),)
+            bits = np.unpackbits(piece.bits, axis=1, bitorder="little")
             bits[:, :9] = bits[:, :9][:, order]
-            return np.packbits(bits, axis=1, bitorder="little")
+            return (Supported(np.packbits(bits, axis=1, bitorder="little"), 9, piece.excess),)
 
         def count(self, reports: Any) -> Counts:
             return reordered(mechanism.count(reports), order)

@@ -22,7 +22,6 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import NoiseDominates
 from murmurs.estimators.likelihood import water_filling
-from murmurs.estimators.report_likelihood import Supporting
 from murmurs.kernels import compiled, reference
 from murmurs.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
@@ -34,7 +33,7 @@ quietly = pytest.mark.filterwarnings("ignore::murmurs.estimators.NoiseDominates"
 
 
 def report_likelihood(mechanism: AnyMechanism, reports: Any, **options: Any) -> Estimate:
-    return estimators.report_likelihood(cast(Supporting, mechanism), reports, **options)
+    return estimators.report_likelihood(mechanism, reports, **options)
 
 
 def draw(mechanism: AnyMechanism, n: int, rng: np.random.Generator, spread: float = 0.5) -> Counts:
@@ -565,11 +564,12 @@ def test_report_likelihood_refuses_what_it_cannot_use() -> None:
     oue = mm.OUE(k=4, epsilon=1.0)
     with pytest.raises(ValueError, match="there are no reports to estimate from"):
         report_likelihood(oue, oue.encode_many([]))
-    krr = mm.KRR(k=4, epsilon=1.0)
-    with pytest.raises(
-        ValueError, match=r"reports of KRR.* do not each support a set .* use likelihood\("
-    ):
-        report_likelihood(krr, krr.encode_many([1, 2]))
+    orr = mm.ORR(epsilon=1.0, width=4, cohorts=2)
+    with pytest.raises(ValueError, match="asks an open question: say which strings to look for"):
+        report_likelihood(cast(Any, orr), orr.encode_many(["tea"]))
+    sketch = mm.HadamardSketch(k=1000, epsilon=1.0)
+    with pytest.raises(ValueError, match=r"more likelihoods than 2\*\*27: estimate from counts"):
+        report_likelihood(sketch, sketch.encode_many([1, 2]))
 
 
 def squared(shares: Floats, truth: Floats) -> float:

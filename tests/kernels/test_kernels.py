@@ -101,6 +101,7 @@ def sizes(name: str) -> Iterator[tuple[Any, ...]]:
             "scatter": (square, flat, n),
             "gram": (square, flat, 1),
             "support_likelihood": (square, flat, 1.0),
+            "pair_likelihood": (square, square, square, (1.0, 1.0)),
         }[name]
 
 

@@ -381,6 +381,30 @@ def test_support_likelihoods_are_those_of_brute_force(
         assert height == pytest.approx(np.log(likelihood).sum(), rel=1e-12)
 
 
+@patient
+@given(seeds, st.integers(1, 200), st.integers(1, 3), st.integers(1, 3), st.floats(0.01, 100.0))
+def test_likelihoods_of_pairs_are_those_of_brute_force(
+    seed: int, n: int, one: int, two: int, excess: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [rng.integers(0, 256, (n, size), dtype=np.uint8) for size in (one, two)]
+    shares = rng.dirichlet(np.ones(64 * one * two)).reshape(8 * one, 8 * two)
+    both = (excess, 2 * excess)
+    left, right = (
+        1 + e * np.unpackbits(own, axis=1, bitorder="little")
+        for own, e in zip(rows, both, strict=True)
+    )
+    likelihood = ((left @ shares) * right).sum(axis=1)
+    wanted = left.T @ (right / likelihood[:, None])
+    tables: list[tuple[Any, float]] = [(shares, 1e-12), (shares.astype(np.float32), 1e-5)]
+    for form in (plain, compiled):
+        for table, close in tables:
+            slopes, height = form.pair_likelihood(rows[0], rows[1], table, both)
+            assert slopes.dtype == np.float64
+            np.testing.assert_allclose(slopes, wanted, rtol=close)
+            assert height == pytest.approx(np.log(likelihood).sum(), rel=close, abs=n * close)
+
+
 def test_every_kernel_is_compared_in_this_file() -> None:
     offered = {name for name in vars(Kernels) if not name.startswith("_")}
     here = Path(__file__).read_text(encoding="utf-8")

@@ -254,6 +254,22 @@ class CohortAxis(Axis):
         np.fill_diagonal(out, law)
         return out
 
+    def moments(self, cohort: int) -> Floats:
+        """Return the mean of (q x) (q x)' given each answer, of all answers at once."""
+        if self.is_histogram:
+            return super().moments(cohort)
+        q, law = self.q(cohort), self.law(cohort)
+        means = law @ q.T
+        out = means[:, :, None] * means[:, None, :]
+        out += np.stack([(q * spread) @ q.T for spread in law * (1 - law)])
+        other = self.channel.other
+        if other is not None:  # its buckets are random, and two of them dependent
+            pair = float(self.channel.filled_pair - self.channel.filled**2)
+            total = q[:, 1:].sum(axis=1)
+            both = np.outer(total, total) - q[:, 1:] @ q[:, 1:].T
+            out[other] += self.channel.difference**2 * pair * both
+        return np.asarray(out)
+
     @property
     def _reduction(self) -> Floats:
         """The map from x to unbiased masses of the buckets."""

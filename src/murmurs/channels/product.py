@@ -246,11 +246,13 @@ class ProductChannel(Channel):
         total = ((solution @ self.sums_of_squares(shares)) * solution).sum(axis=1)
         own = np.zeros(self.k)
         for cohort, part in self._cohorts():
-            moments = [axis.moments(cohort) for axis in self.axes]
-            for answer, index in enumerate(np.ndindex(*self.answers)):
-                lever = solution[answer].reshape(self.answers)
-                both = along(lever, [m[i] for m, i in zip(moments, index, strict=True)])
-                own[answer] += part * float((both * lever).sum())
+            levers = solution.reshape(*self.answers, *self.answers)
+            both, count = levers, len(self.axes)
+            for i, axis in enumerate(self.axes):  # each answer has its own second moment
+                turned = np.moveaxis(both, (i, count + i), (0, -1))
+                flat = turned.reshape(axis.k, -1, axis.k) @ axis.moments(cohort)
+                both = np.moveaxis(flat.reshape(turned.shape), (0, -1), (i, count + i))
+            own += part * (both * levers).reshape(self.k, self.k).sum(axis=1)
         return total, own
 
     def sums_of_squares(self, shares: Floats) -> Floats:

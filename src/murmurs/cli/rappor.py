@@ -24,6 +24,7 @@ from murmurs.cli.output import (
     say,
     tell,
 )
+from murmurs.cli.rappor_assoc import assoc
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.hashing import schemes
@@ -201,6 +202,9 @@ def decode(
         f"\n{estimate.explanation}",
         err=beside,
     )
+
+
+command.add_command(assoc)
 
 
 @command.command("schemes", cls=Command)

@@ -11,6 +11,7 @@ from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
 from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.em import NoiseDominates, em
+from murmurs.estimators.information import information, likelihood_covariance
 from murmurs.estimators.joint import independence, joint
 from murmurs.estimators.likelihood import likelihood
 from murmurs.estimators.precondition import usable
@@ -31,8 +32,10 @@ __all__ = [
     "em",
     "estimate",
     "independence",
+    "information",
     "joint",
     "likelihood",
+    "likelihood_covariance",
     "norm_cut",
     "normalized",
     "regression",

@@ -2,7 +2,7 @@
 
 `reference` is NumPy and always available; `compiled` is numba, from the extra ``fast``. Given the
 same random words, both return the same arrays to the last bit, so a seed gives the same results
-with and without numba; only `Kernels.support_likelihood`, for an estimator, may differ by rounding.
+with and without numba; only the two likelihoods, for an estimator, may differ by rounding.
 If numba is installed, `adaptive` chooses for each call; ``MURMURS_KERNELS=reference`` and
 ``MURMURS_KERNELS=compiled`` choose for all calls.
 """
@@ -23,6 +23,7 @@ U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
+Shares = NDArray[np.floating[Any]]
 
 FIRST = 8
 """Random words that each group of 64 bits reads first; undecided lanes then read spare words."""
@@ -89,6 +90,17 @@ class Kernels(Protocol):
 
         Returns the sum of 1 / L, for each bit the sum of 1 / L over the rows that have it set, and
         the sum of log L.
+        """
+        ...
+
+    def pair_likelihood(
+        self, one: U8, two: U8, table: Shares, excess: tuple[float, float]
+    ) -> tuple[F64, float]:
+        """Evaluate the sum of log L, L = sum of table[a, b] (1 + e a-bit) (1 + e' b-bit).
+
+        Row i of ``one`` and of ``two`` are the bits of a person's two reports; the table has one
+        line per bit of the first and one column per bit of the second, and decides the precision,
+        single or double. Returns the derivative by each entry of the table, and the sum of log L.
         """
         ...
 

@@ -25,7 +25,10 @@ def main() -> None:
         rows.flags.writeable = writeable
         kernels.bit_totals(rows, 64)
     kernels.support_totals(words, words, words, 4)
-    kernels.support_likelihood(np.zeros((2, 1), np.uint8), np.zeros(8), 1.0)
+    some = np.zeros((2, 1), np.uint8)
+    kernels.support_likelihood(some, np.zeros(8), 1.0)
+    for precision in (np.float32, np.float64):
+        kernels.pair_likelihood(some, some, np.ones((8, 8), precision), (1.0, 1.0))
     places = kernels.places(wide.reshape(1, 16), 0, 2, 2, 1)
     kernels.gather(places, np.zeros(5))
     kernels.scatter(places, np.zeros(16), 5)

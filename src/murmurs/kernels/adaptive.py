@@ -36,10 +36,13 @@ SECONDS: dict[str, Callable[..., float]] = {
         2e-4 + 2e-8 * (places.size + places.size**2 / len(table))  # pairs of keys in a bucket
     ),
     "support_likelihood": lambda rows, shares, excess: 6e-5 + 6e-9 * rows.size,
+    "pair_likelihood": lambda one, two, table, excess: (
+        1e-4 + len(one) * (4e-9 * (len(table) + table.shape[1]) + 1e-10 * table.size)
+    ),
 }
 """Seconds that a call takes in NumPy, as measured; an error of a factor of two does no harm."""
 
-ROUNDED = {"support_likelihood": 100}
+ROUNDED = {"support_likelihood": 100, "pair_likelihood": 100}
 """Kernels whose two forms round differently, and about how often an estimate calls them.
 
 Their form depends only on the size of the call, so the same call always gives the same result. All

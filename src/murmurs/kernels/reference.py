@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.kernels import F64, FIRST, I64, U8, U32, U64
+from murmurs.kernels import F64, FIRST, I64, U8, U32, U64, Shares
 from murmurs.numerics.xxh32 import buckets, hash_keys
 
 _ROWS = 255
@@ -196,3 +196,24 @@ def support_likelihood(rows: U8, shares: F64, excess: float) -> tuple[float, F64
         for b in range(rows.shape[1]):
             back[b] += np.bincount(part[:, b], weights=inverse, minlength=256)
     return total, (back @ bits).ravel(), height
+
+
+def pair_likelihood(
+    one: U8, two: U8, table: Shares, excess: tuple[float, float]
+) -> tuple[F64, float]:
+    """Multiply matrices of likelihoods, some people at a time."""
+    out, height = np.zeros(table.shape), 0.0
+    for start in range(0, len(one), 2**12):
+        left, right = (
+            1
+            + np.unpackbits(rows[start : start + 2**12], axis=1, bitorder="little").astype(
+                table.dtype
+            )
+            * table.dtype.type(e)
+            for rows, e in zip((one, two), excess, strict=True)
+        )
+        likelihood = np.einsum("ij,ij->i", left @ table, right)
+        height += float(np.log(likelihood).sum(dtype=np.float64))
+        right /= likelihood[:, None]
+        out += left.T @ right
+    return out, height

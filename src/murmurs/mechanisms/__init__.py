@@ -11,7 +11,9 @@ from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms import survey_designs
+from murmurs.mechanisms.among import Among
 from murmurs.mechanisms.basic_rappor import BasicRappor
+from murmurs.mechanisms.boolean_rappor import BooleanRappor
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.hadamard import Hadamard
@@ -40,7 +42,9 @@ __all__ = [
     "ORR",
     "OUE",
     "SUE",
+    "Among",
     "BasicRappor",
+    "BooleanRappor",
     "CountMeanSketch",
     "Design",
     "Hadamard",
@@ -107,6 +111,8 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         return _from_constructor(name, survey_designs.BY_NAME[name], parameters)
     if name == "Product":
         return product_of(_parts(parameters))
+    if name == "Among":
+        return _among(parameters)
     if name == "Dictionary":
         return _from_constructor(name, planned, parameters)
     if name == "NGrams":
@@ -115,9 +121,10 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         **BY_NAME,
         **OPEN,
         "Design": Design,
+        "BooleanRappor": BooleanRappor,
     }
     if not isinstance(name, str) or name not in kinds:
-        known = [*kinds, "NGrams", "Product", "Dictionary", *survey_designs.BY_NAME]
+        known = [*kinds, "Among", "NGrams", "Product", "Dictionary", *survey_designs.BY_NAME]
         plain = str(name).replace("_", "").casefold()  # as forced_response and krr
         meant = [f"write {other!r}" for other in known if other.casefold() == plain]
         way = meant[0] if meant else f"there are {', '.join(known)}"
@@ -142,6 +149,17 @@ def _parts(parameters: dict[str, Any]) -> list[Mechanism[Any] | OpenMechanism[An
     if any(isinstance(part, Combined) for part in parts):
         raise ValueError("a part of a Product is itself a Product: list all mechanisms in one")
     return parts  # type: ignore[return-value]
+
+
+def _among(parameters: dict[str, Any]) -> Among:
+    """Return some answers of the unary encoding that a document describes."""
+    if set(parameters) != {"mechanism", "listed"}:
+        raise ValueError(f"Among has a mechanism and a list of answers, not {shown(parameters)}")
+    made = from_document(parameters["mechanism"])
+    try:
+        return Among(made, parameters["listed"])  # type: ignore[arg-type]
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _ngrams(parameters: dict[str, Any]) -> NGrams | OverNGrams:

@@ -21,12 +21,18 @@ from numpy.typing import NDArray
 
 from murmurs.boundary.checks import whole
 from murmurs.channels.tables import Tables
+from murmurs.evidence import Classified, Evidence, Graded, check_size
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Layout, first_ones
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import check_cells
 from murmurs.numerics.arrays import Integers
-from murmurs.numerics.sampling import distinct_law, split_uniformly, subset_totals
+from murmurs.numerics.sampling import (
+    distinct_law,
+    split_uniformly,
+    strange_likelihoods,
+    subset_totals,
+)
 from murmurs.numerics.xxh32 import LARGEST_RANGE
 from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
@@ -158,6 +164,43 @@ class ClosedCohorts(Mechanism[Report]):
 
     def _cells_of(self, reports: Reports) -> Integers | NDArray[np.uint8]:
         return self.randomiser._cells_of(reports)
+
+    def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
+        """Return the likelihood of each report given each answer and the report's cohort.
+
+        An unlisted string has random hashes, so its likelihood is the average over all of them; it
+        depends on the report only through the number of ones.
+        """
+        if self.channel.exclusive:
+            check_size(self.randomiser.cohorts * self.randomiser.width, self.k, self)
+            law = np.ascontiguousarray(self.channel.matrix().T)
+            return (Classified(np.asarray(reports, np.int64), law),)
+        check_size(len(reports), self.k, self)
+        by_bits = np.empty((len(reports), self.k), np.float32)
+        up = float(self.channel.hit / self.channel.miss)
+        down = float((1 - self.channel.hit) / (1 - self.channel.miss))
+        unlisted = np.log(strange_likelihoods(self.randomiser.hashes, self.layout.width, up, down))
+        order = np.argsort(reports["cohort"], kind="stable")
+        ends = np.cumsum(np.bincount(reports["cohort"], minlength=self.randomiser.cohorts))
+        for cohort in np.unique(reports["cohort"]).tolist():
+            own = order[ends[cohort - 1] if cohort else 0 : ends[cohort]]
+            flags = np.unpackbits(
+                reports["bits"][own], axis=1, count=self.layout.width, bitorder="little"
+            )
+            held = self._held_in(cohort)
+            hits = flags.astype(np.float32) @ held.T
+            heights = hits * np.log(up) + (held.sum(axis=1) - hits) * np.log(down)
+            if self.is_open:
+                heights = np.column_stack([heights, unlisted[flags.sum(axis=1, dtype=np.int64)]])
+            by_bits[own] = np.exp(heights - heights.max(axis=1, keepdims=True))
+        return (Graded(by_bits),)
+
+    def _held_in(self, cohort: int) -> NDArray[np.float32]:
+        """Return which buckets each listed answer has in a cohort."""
+        held = np.zeros((self.layout.k, self.layout.width + 1), np.float32)
+        for at in self.layout.places_in(cohort):
+            held[np.arange(self.layout.k), at] = 1
+        return held[:, :-1]
 
     def _encode_one(self, answer: int, random: Randomness) -> Report:
         return self._encode_in(random.below(self.randomiser.cohorts), answer, random)

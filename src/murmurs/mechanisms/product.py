@@ -23,6 +23,7 @@ from murmurs.boundary.checks import index, integers, shown
 from murmurs.boundary.texts import as_tuple
 from murmurs.channel import Channel
 from murmurs.channels.product import ProductChannel
+from murmurs.evidence import Evidence
 from murmurs.hashing.layout import Layout
 from murmurs.mechanism import AnyMechanism, Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import check_cells
@@ -150,6 +151,12 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
             cohorts, axes = self._placed(reports[start : start + CHUNK])
             out += cross(axes if cohorts is None else [cohorts, *axes], self.channel.cells)
         return out
+
+    def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
+        """Return the likelihoods of the reports to each question, which multiply."""
+        columns = self.shape.split(reports)
+        found = (part._evidence(own) for part, own in zip(self.parts, columns, strict=True))
+        return tuple(piece for pieces in found for piece in pieces)
 
     def _placed(self, reports: Reports) -> tuple[Integers | None, list[NDArray[Any]]]:
         shape = self.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 
@@ -81,6 +82,25 @@ def distinct_law(draws: int, places: int) -> Floats:
             longer[found] += chance * (1 - new)
         law = longer
     return np.array([float(chance) for chance in law])
+
+
+def strange_likelihoods(draws: int, places: int, up: float, down: float) -> Floats:
+    """Return the mean likelihood of a report with 0, 1, ... ones if its buckets are random.
+
+    There are ``draws`` uniform buckets; a bucket whose bit is one multiplies the likelihood by
+    ``up``, one whose bit is zero by ``down``, each different bucket once.
+
+    >>> strange_likelihoods(1, 4, 3.0, 0.5)
+    array([0.5  , 1.125, 1.75 , 2.375, 3.   ])
+    """
+    law, out = distinct_law(draws, places), np.zeros(places + 1)
+    for ones in range(places + 1):
+        for size in range(draws + 1):
+            sets = comb(places, size)
+            for on in range(min(size, ones) + 1):
+                chance = comb(ones, on) * comb(places - ones, size - on) / sets if sets else 0.0
+                out[ones] += law[size] * chance * up**on * down ** (size - on)
+    return out
 
 
 def subset_totals(people: Integers, places: int, rng: np.random.Generator) -> Integers:

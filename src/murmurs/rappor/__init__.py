@@ -4,22 +4,32 @@ All of them are CSV and are read line by line. The error for a wrong line names 
 the value and the rule.
 """
 
+from murmurs.rappor.association import AssociationTable, associate, write_association
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
-from murmurs.rappor.params import read_params, write_params
+from murmurs.rappor.pairs import read_pairs
+from murmurs.rappor.params import read_boolean_params, read_params, write_params
 from murmurs.rappor.reports import read_reports, write_reports
 from murmurs.rappor.results import Result, read_results, results, write_results
+from murmurs.rappor.schema import Variable, read_schema
 
 __all__ = [
+    "AssociationTable",
     "Result",
+    "Variable",
+    "associate",
     "map_rows",
+    "read_boolean_params",
     "read_candidates",
     "read_counts",
     "read_map",
+    "read_pairs",
     "read_params",
     "read_reports",
     "read_results",
+    "read_schema",
     "results",
+    "write_association",
     "write_counts",
     "write_map",
     "write_params",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import refuse, rows
+from murmurs.mechanisms.boolean_rappor import BooleanRappor
 from murmurs.mechanisms.rappor import BY_MAP, Rappor
 from murmurs.rappor.csv_files import real_cell, whole_cell, write_csv
 
@@ -14,6 +15,24 @@ PARAMETERS = ["k", "h", "m", "p", "q", "f"]
 
 def read_params(path: Path, scheme: str = BY_MAP) -> Rappor:
     """Return RAPPOR with the parameters of a file, which does not say how strings are hashed."""
+    line, k, h, m, p, q, f = _values(path)
+    try:
+        return Rappor(width=k, hashes=h, cohorts=m, f=f, p=p, q=q, scheme=scheme)
+    except ValueError as error:
+        refuse(path, line, str(error))
+
+
+def read_boolean_params(path: Path) -> BooleanRappor:
+    """Return RAPPOR of a single bit with the p, q and f of a file, whatever its k, h and m."""
+    line, _, _, _, p, q, f = _values(path)
+    try:
+        return BooleanRappor(f=f, p=p, q=q)
+    except ValueError as error:
+        refuse(path, line, str(error))
+
+
+def _values(path: Path) -> tuple[int, int, int, int, float, float, float]:
+    """Return the line of the parameters, and k, h, m, p, q and f."""
     found = list(rows(path))
     header = found[0][1] if found else []
     if sorted(header) != sorted(PARAMETERS):
@@ -27,10 +46,7 @@ def read_params(path: Path, scheme: str = BY_MAP) -> Rappor:
     values = dict(zip(header, cells, strict=True))
     k, h, m = (whole_cell(path, line, name, values[name]) for name in "khm")
     p, q, f = (real_cell(path, line, name, values[name]) for name in "pqf")
-    try:
-        return Rappor(width=k, hashes=h, cohorts=m, f=f, p=p, q=q, scheme=scheme)
-    except ValueError as error:
-        refuse(path, line, str(error))
+    return line, k, h, m, p, q, f
 
 
 def write_params(path: Path, rappor: Rappor) -> None:
