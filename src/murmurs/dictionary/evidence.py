@@ -16,12 +16,12 @@ from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed
 from murmurs.inference.fit import fitted
 from murmurs.mechanisms.orr import ORR
-from murmurs.numerics.arrays import Floats
+from murmurs.numerics.arrays import Floats, Integers
 
 STRONG, MOST_STRONG = 6.0, 300
 """Standard errors above which a piece is solved for, and the most that are."""
 
-OUTLYING = 6.0
+OUTLYING = 5.0
 """Standard errors above its expectation from which a bucket is left out."""
 
 SETTLED = 2
@@ -93,7 +93,7 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
         weights, left = channel.row_parts * gain**2 / law, masses - expected
         if solved:
-            weights = np.where(left * np.sqrt(counts.n * weights) > OUTLYING, 0.0, weights)
+            weights = np.where(_outlying(counts.cells, channel, law), 0.0, weights)
         shares, information = _added(pieces_in, weights, left)
         for number, share in solved.items():
             shares[number] += share
@@ -109,6 +109,13 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
     return Evidence(shares, scores / spread, errors)
+
+
+def _outlying(cells: Integers, channel: Tables, law: Floats) -> NDArray[np.bool_]:
+    """Return which buckets are far too full, by the deviance of a Poisson number."""
+    reports = np.maximum(channel.reports_of(cells)[:, None] * law, 1e-9)
+    logs = cells * np.log(np.maximum(cells, 1) / reports)
+    return np.asarray((cells > reports) & (2 * (logs - cells + reports) > OUTLYING**2))
 
 
 def _spread(scores: Floats) -> float:
