@@ -42,6 +42,7 @@ from murmurs import (
 )
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
+from murmurs.mechanisms import Prefixes
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 Vector = dict[str, Any]
@@ -107,9 +108,13 @@ CASES: list[Mechanism[Any]] = [
     Product((PermutedRR(k=3, epsilon=1.0, width=3, cohorts=4), PermutedRappor(3, 1.0, 3, 4))),
 ]
 
-OPEN_CASES: list[tuple[ORR | ORappor | OpenProduct, Sequence[Any]]] = [
+OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | OpenProduct, Sequence[Any]]] = [
     (ORR(epsilon=1.0, width=3, cohorts=4, salt=1), ["tea", "Z\u00fcrich", "Zu\u0308rich", "名"]),
     (ORR(epsilon=3.0, width=21, cohorts=5000, salt=2**32 - 1), ["tea", "https://example.org/"]),
+    (
+        Prefixes(epsilon=2.0, width=8, levels=((1, 3), (3, 40), (200, 5)), salt=11),
+        ["t", "tea", "teapot", "Z\u00fcrich", "Zu\u0308rich", "名"],
+    ),
     (ORappor(epsilon=1.0, width=3, cohorts=2, salt=5), ["tea", "Z\u00fcrich", "Zu\u0308rich"]),
     (ORappor(epsilon=4.0, width=20, cohorts=300, hashes=2, salt=2**32 - 1), ["tea", "名"]),
     (ORappor(epsilon=9.0, width=4, cohorts=8, hashes=3, salt=7), ["tea", "coffee", "mate"]),
