@@ -24,8 +24,8 @@ NAMES = {"luna": 40_000, "leo": 25_000, "leonie": 15_000, "oscar": 12_000, "le":
 
 
 def noiseless(longest: int, alphabet: str = SOME) -> Dictionary:
-    """Epsilon so large that nearly every report is true."""
-    return Dictionary(epsilon=12.0, longest=longest, alphabet=alphabet)
+    """Epsilon so large that noise hides nothing: a false string would need many equal reports."""
+    return Dictionary(epsilon=6.0, longest=longest, alphabet=alphabet)
 
 
 # What a device reports
@@ -141,7 +141,7 @@ def test_letters_of_any_script_are_found() -> None:
 
 def test_strings_that_share_long_beginnings_are_told_apart() -> None:
     asked = noiseless(9, "abcdef")
-    people = {f"aaaaaa{x}{y}": 200 for x in "abcd" for y in "abcd"}
+    people = {f"aaaaaa{x}{y}": 1000 for x in "abcd" for y in "abcd"}
     found = asked.discover(asked.simulate(people, np.random.default_rng(4)))
     assert set(found.labels) == set(people)
 
