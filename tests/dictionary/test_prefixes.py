@@ -154,6 +154,20 @@ def test_strings_with_other_letters_are_not_found_and_do_no_harm() -> None:
     assert found.estimate.shares[-1] == pytest.approx(0.5, abs=0.05)
 
 
+def test_all_beginnings_are_tried_also_with_more_letters_than_were_planned() -> None:
+    """The search once kept an arbitrary part of them, and lost whole strings without a word."""
+    asked = Prefixes(epsilon=12.0, width=4096, levels=((3, 8), (4, 8)))
+    people = {"Luna": 400, "leo": 300, "Jörg": 200, "zß": 100}
+    counts = mm.Question("pet", mechanism=asked).simulate(people, np.random.default_rng(1))
+    alphabet = LETTERS + LETTERS.upper() + "äöüß "
+    assert set(discover(counts, alphabet=alphabet).labels) == set(people)
+    many = "".join(map(chr, range(0x4E00, 0x4E00 + 100)))
+    with pytest.raises(
+        ValueError, match=r"100 letters has 1,000,000 beginnings of 3 .*letters = 100"
+    ):
+        discover(counts, alphabet=many)
+
+
 # Noise
 
 
@@ -273,6 +287,8 @@ def test_bad_input_is_refused() -> None:
         discover(counts, control="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="alphabet has the letter 'a' twice"):
         Dictionary(epsilon=2.0, alphabet="aba")
+    with pytest.raises(TypeError, match="corpus is a list of strings, not one string"):
+        discover(counts, corpus="teapot")
     with pytest.raises(ValueError, match="alphabet has no letters"):
         Dictionary(epsilon=2.0, alphabet="")
     with pytest.raises(TypeError, match="alphabet is a text of all letters, not list"):

@@ -13,7 +13,7 @@ from murmurs.boundary.checks import real, shown, whole
 from murmurs.counts import Counts
 from murmurs.dictionary.evidence import error_of_absent
 from murmurs.dictionary.letters import Letters
-from murmurs.dictionary.search import Found, Progress, search
+from murmurs.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.dictionary.shares import fit_of
 from murmurs.estimation import Estimate
 from murmurs.hashing import strings
@@ -154,10 +154,14 @@ def discover(
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
     letters, learn = letters_of(alphabet), True
+    if isinstance(corpus, str):
+        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
     known = [strings.normal(text) for text in corpus]
     if known:
         _learn_from(letters, known)
         learn = False
+    else:
+        _check_beginnings(letters, mechanism)
     found = search(
         counts,
         mechanism,
@@ -211,6 +215,17 @@ def letters_of(alphabet: object) -> Letters:
         twice = next(letter for letter in normal if normal.count(letter) > 1)
         raise ValueError(f"alphabet has the letter {shown(twice)} twice")
     return Letters(normal)
+
+
+def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
+    many, first = len(letters.alphabet), mechanism.lengths[0]
+    if many ** (first - 1) * (many + 1) > MOST_BEGINNINGS:
+        raise ValueError(
+            f"an alphabet of {many} letters has {many**first:,} beginnings of {first} letters, and "
+            f"at most {MOST_BEGINNINGS:,} can be tried: leave letters out, give a corpus of "
+            "similar strings, or ask with a Dictionary of this alphabet, which begins with fewer "
+            f"letters (letters = {many} in a survey)"
+        )
 
 
 def _learn_from(letters: Letters, corpus: list[str]) -> None:
