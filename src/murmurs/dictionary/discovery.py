@@ -32,6 +32,12 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789.-_ '"
 BEAM = 2000
 """Prefixes that are kept at each level."""
 
+RANGES = ("a-z", "A-Z", "0-9")
+"""What looks like a range of letters in an alphabet, which has every letter by itself."""
+
+MUCH = 0.25
+"""The share of "(other)" from which a note says what may be in it."""
+
 FLOOR = 3.5
 """Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
 
@@ -89,7 +95,10 @@ class Discovery:
         else:
             certain = f"at most {rate} of them are false on average"
         if not self.labels:
-            return f"No string was found. {self.missed}"
+            return (
+                f"No string was found. {self.missed} Strings with letters outside the alphabet are "
+                "never found."
+            )
         many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
         return f"{many} found; {certain}. {self.missed}"
 
@@ -184,7 +193,7 @@ def discover(
         "prefixes",
         "strings were found by their prefixes, and each share comes from the reports that saw the "
         "string whole",
-        notes=_notes(labels, mechanism),
+        notes=_notes(labels, mechanism, float(fit.unbiased[-1]), letters),
         fit=fit,
     )
     return Discovery(labels, p_values, counts, estimate, error_rate, control, found.tried)
@@ -210,6 +219,9 @@ def letters_of(alphabet: object) -> Letters:
         raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
     if not alphabet:
         raise ValueError("alphabet has no letters")
+    for text in RANGES:
+        if text in alphabet:
+            raise ValueError(f"alphabet has {text!r}: write out every letter, as in {ALPHABET!r}")
     normal = strings.normal(alphabet)
     if len(set(normal)) != len(normal):
         twice = next(letter for letter in normal if normal.count(letter) > 1)
@@ -249,10 +261,18 @@ def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
     return order[: below[-1] + 1].tolist() if len(below) else []
 
 
-def _notes(labels: tuple[str, ...], mechanism: Prefixes) -> tuple[str, ...]:
+def _notes(
+    labels: tuple[str, ...], mechanism: Prefixes, other: float, letters: Letters
+) -> tuple[str, ...]:
+    notes = []
     longest = mechanism.lengths[-1]
     cut = sum(len(label) == longest for label in labels)
-    if not cut:
-        return ()
-    what = "1 string has" if cut == 1 else f"{cut} strings have"
-    return (f"{what} {longest} letters, the most that were asked for, and may go on",)
+    if cut:
+        what = "1 string has" if cut == 1 else f"{cut} strings have"
+        notes.append(f"{what} {longest} letters, the most that were asked for, and may go on")
+    if other > MUCH:
+        notes.append(
+            "the strings in (other) are too rare to be found, or have letters outside the alphabet "
+            + shown(letters.alphabet, 100)
+        )
+    return tuple(notes)
