@@ -259,7 +259,9 @@ class JointEstimate(Estimate):
         covariance = covariance.transpose([*turn, *(len(turn) + place for place in turn)])
         down, across = (combined([self.answers[i] for i in side]) for side in (rows, columns))
         two = (len(down), len(across))
-        return JointTable(shares.reshape(two), covariance.reshape(two + two), down, across)
+        heads = tuple(BETWEEN.join(self.names[i] for i in side) for side in (rows, columns))
+        covariance = covariance.reshape(two + two)
+        return JointTable(shares.reshape(two), covariance, down, across, (heads[0], heads[1]))
 
     @staticmethod
     def _places_of(reference: tuple[str, str], table: JointTable) -> tuple[int, int]:
