@@ -323,7 +323,9 @@ def test_the_picture_has_every_share_and_what_is_bold_is_sure() -> None:
     bold = {name for name, text in texts.items() if text.get_fontweight() == "bold"}
     marked = {name for name, text in texts.items() if text.get_text() != name}
     assert bold == marked != set()
-    assert "drink × sugar" in axes.get_title(loc="left")
+    heading = axes.get_title(loc="left").split("\n")
+    assert heading[0] == "drink × sugar"
+    assert heading[-1] == "▲ ▼ differ from independence by more than noise"
     bars = found(THREE).plot(title="bars")
     assert bars.get_title(loc="left") == "bars"
 

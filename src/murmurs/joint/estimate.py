@@ -360,16 +360,18 @@ class JointEstimate(Estimate):
     ) -> Axes:
         """Draw the shares in cells, coloured by their ratio to independence; return the axes.
 
-        Cells whose interval leaves independence out have a frame. Three or more questions, or an
-        ``order`` or a ``truth``, give bars, one for each combination.
+        Shares whose interval rules independence out are bold, with a mark. Three or more
+        questions, or an ``order`` or a ``truth``, give bars, one for each combination.
         """
         if len(self.names) > 2 or any(x is not None for x in (order, truth)):
             return super().plot(
                 axes, level, target, order=order, title=title, truth=truth, limit=limit
             )
-        told = f"shares in %, {self.n:,} reports, {self.method}"
-        heading = f"{self.title}: {told}" if title is None else title
-        return plot_crosstab(self._drawn(level, target), heading, axes, limit)
+        drawn = self._drawn(level, target)
+        told = f"{self.title}\nshares in %, {self.n:,} reports, {self.method}"
+        if drawn.marks.any():
+            told += "\n▲ ▼ differ from independence by more than noise"
+        return plot_crosstab(drawn, told if title is None else title, axes, limit)
 
     @property
     def plot_size(self) -> tuple[float, float] | None:
