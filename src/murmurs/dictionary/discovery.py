@@ -19,6 +19,7 @@ from murmurs.estimation import Estimate
 from murmurs.hashing import strings
 from murmurs.inference.fit import Target
 from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.mechanisms.product import OpenProduct, Product
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.question import Question
@@ -204,6 +205,11 @@ def _mechanism_of(counts: object) -> Prefixes:
         raise TypeError(
             f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
             "dictionary.count(reports)"
+        )
+    if isinstance(counts.mechanism, Product | OpenProduct):
+        raise ValueError(
+            "these are counts of several questions: give those of the dictionary question alone, "
+            "counts.margin(number), numbered from 0"
         )
     if not isinstance(counts.mechanism, Prefixes):
         raise ValueError(

@@ -163,8 +163,10 @@ class Joint:
         """
         given: Any = answer
         if not isinstance(given, tuple) or len(given) != len(self.questions):
+            kind = f"{len(given)} of them" if isinstance(given, tuple) else type(given).__name__
             raise TypeError(
-                f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers"
+                f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers in "
+                f"this order, not {kind}"
             )
         own = tuple(
             text if question.is_open else question.answer(text)
@@ -462,6 +464,11 @@ def _as_question(part: Any, number: int) -> Question:
     if isinstance(part, Mechanism):
         labels = part.labels or tuple(map(str, range(part.k)))
         return Question(str(number), labels, part)
+    if isinstance(getattr(part, "question", None), Question):  # a Dictionary
+        raise TypeError(
+            f"part {number} is a {type(part).__name__}: give the question that it asks, "
+            "dictionary.question"
+        )
     raise TypeError(
         f"part {number} must be a question or a mechanism, not {type(part).__name__}: "
         "Joint(drink, age)"
