@@ -249,7 +249,10 @@ REFUSED = [
     ("encode coffee.toml answers.csv --column drink -o out.bin", "leave --column out"),
     ("encode coffee.toml answers.csv --no-header -o out.bin", "leave --no-header out"),
     ("encode coffee.toml answers.txt -o out.bin", "2 questions are a column each"),
-    ("encode coffee.toml few.csv -o out.bin", "has no column called 'drink'"),
+    (
+        "encode coffee.toml few.csv -o out.bin",
+        "no column called 'drink' among the 1 of its first line: columns must have the names",
+    ),
     ("encode coffee.toml bad.csv -o out.bin", "line 3: this is not an answer to 'drink'"),
     ("encode coffee.toml gaps.csv -o out.bin", "line 2: the answer is missing"),
     ("encode coffee.toml gaps.csv --missing no -o out.bin", "give it as NAME=LABEL"),
