@@ -93,13 +93,12 @@ def command(
 
     The table has a row for each answer to the first question and a column for each answer to the
     second. A sentence says whether the answers go together. If three or more questions were asked,
-    their combinations are listed, and all pairs are tested; choose two for a table and a picture of
-    them.
+    their combinations are listed, and all pairs are tested; --question age --question drink shows
+    the table of two, and --plot draws it.
 
     \b
-    Examples:
+    Example:
       murmurs joint drink-sugar.json
-      murmurs joint all.json --question age --question drink --plot age-drink.png
     """
     one_form(as_csv, as_json)
     if plot is not None:
