@@ -147,9 +147,11 @@ class JointEstimate(Estimate):
         return Estimate(self.counts, shares, self.method, self.why, notes=self.notes, fit=fit)
 
     def association(
-        self, first: str | int = 0, second: str | int = 1, **options: Any
+        self, first: str | int | None = None, second: str | int | None = None, **options: Any
     ) -> Association:
         """Test whether the answers to two questions go together; see `associate` for the options.
+
+        The questions are given by name or number, unless there are only two.
 
         If the combination was reported once, there is one test and there are no options.
         """
@@ -172,8 +174,8 @@ class JointEstimate(Estimate):
 
     def cramers_v(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         level: float = 0.95,
         target: Target = "population",
@@ -184,8 +186,8 @@ class JointEstimate(Estimate):
 
     def lift(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         level: float = 0.95,
         target: Target = "population",
@@ -196,8 +198,8 @@ class JointEstimate(Estimate):
 
     def odds_ratios(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         reference: tuple[str, str] | None = None,
         level: float = 0.95,
@@ -272,7 +274,12 @@ class JointEstimate(Estimate):
             found.append(labels.index(label))
         return found[0], found[1]
 
-    def _pair(self, first: str | int, second: str | int) -> tuple[int, int]:
+    def _pair(self, first: str | int | None, second: str | int | None) -> tuple[int, int]:
+        """Return the numbers of two questions; of two in all, they need not be named."""
+        if first is None and second is None and len(self.names) == 2:
+            return 0, 1
+        if first is None or second is None:
+            raise ValueError(f"say which two questions of {listed(self.names)}")
         pair = self.place(first), self.place(second)
         if pair[0] == pair[1]:
             raise ValueError(f"an association is of two questions, not of {shown(first)} twice")
