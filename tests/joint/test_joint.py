@@ -327,6 +327,7 @@ BAD_ESTIMATES: list[tuple[Joint, dict[str, Any], str]] = [
     (Joint(WORD, SUGAR), {}, "candidates={'word': [...]}"),
     (Joint(WORD, SUGAR), {"candidates": {"word": ["a"], "sugar": ["no"]}}, "'sugar' has labels"),
     (Joint(WORD, SUGAR), {"candidates": {"cat": ["no"]}}, "candidates names 'cat'"),
+    (Joint(WORD, SUGAR), {"candidates": {"word": "luna"}}, "of 'word' are a list of strings, not"),
     (Joint(WORD, SUGAR), {"candidates": ["luna"]}, "are a mapping from a question's name"),
 ]
 

@@ -430,7 +430,12 @@ class Joint:
                     )
                 lists.append(None)
                 continue
-            wanted = tuple(given.get(question.name, question.labels))
+            texts = given.get(question.name, question.labels)
+            if isinstance(texts, str):
+                raise TypeError(
+                    f"candidates of {shown(question.name)} are a list of strings, not one string"
+                )
+            wanted = tuple(texts)
             if not wanted:
                 raise ValueError(
                     f"question {shown(question.name)} is open: say which strings to look for, with "
