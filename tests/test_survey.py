@@ -173,6 +173,7 @@ def test_order_of_keys_and_whitespace_do_not_change_the_fingerprint() -> None:
             "question 'drink' has an unknown field 'hint'; the fields of a question are name, "
             "mechanism, labels, text",
         ),
+        (lambda d: d.update(joint={}), "joint is one entry, not a list of them: write [[joint]]"),
         (lambda d: d.update(murmurs="counts"), "this is not a survey: it is a file of counts"),
         (
             lambda d: d["questions"][0]["mechanism"].update(delta=1),

@@ -222,6 +222,12 @@ def _check_fields(found: Any) -> None:
     if found.get("murmurs") == "counts":
         raise ValueError("this is not a survey: it is a file of counts")
     _check_known(found, "it", "a survey", _SurveyFile)
+    for field in ("questions", "joint"):
+        if isinstance(found.get(field), dict):
+            raise ValueError(
+                f"this is not a survey: {field} is one entry, not a list of them: write "
+                f"[[{field}]], with two brackets on each side"
+            )
     questions = found.get("questions")
     for question in questions if isinstance(questions, list) else []:
         if isinstance(question, dict):
@@ -230,7 +236,8 @@ def _check_fields(found: Any) -> None:
     joints = found.get("joint")
     for joint in joints if isinstance(joints, list) else []:
         if isinstance(joint, dict):
-            _check_known(joint, f"joint {shown(joint.get('name'))}", "a joint", JointFile)
+            it = f"joint {shown(joint['name'])}" if "name" in joint else "a joint"
+            _check_known(joint, it, "a joint", JointFile)
 
 
 def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.Struct]) -> None:

@@ -196,6 +196,31 @@ def test_what_cannot_be_tested_is_null(desk: Path) -> None:
     assert "-o is for counts of files of reports" in refused("joint large.json -o out.json")
 
 
+def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
+    milk = QUESTIONS.partition('[[questions]]\nname = "sugar"')
+    third = f"{milk[1]}{milk[2]}".replace("sugar", "milk")
+    both = '[[joint]]\nquestions = ["drink", "sugar", "milk"]\n'
+    Path("people.csv").write_text("tea,yes,yes,300\ntea,no,no,200\nmate,no,yes,500\n")
+    for text in (both, both + "once = true\n"):
+        Path("three.toml").write_text(QUESTIONS + third + text)
+        good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
+        shown = good("joint three.json --question milk --question drink --plot milk.png")
+        assert shown.startswith("drink × milk: 1000 reports\n\ndrink ╲ milk")
+        assert re.search(r"^tea .*30\.0+.*20\.0+.*50\.0+$", shown, re.MULTILINE)
+        assert Path("milk.png").exists()
+        Path("milk.png").unlink()
+        document = json.loads(good("joint three.json --question milk --question drink --json"))
+        assert len(document["shares"]) == 6
+        assert "needs two or more" in refused("joint three.json --question milk")
+        said = refused("joint three.json --question milk --question honey")
+        assert "there is no question 'honey'; there are 'drink', 'sugar', 'milk'" in said
+        Path("three.json").unlink()
+    Path("three.toml").write_text(QUESTIONS + third + both)
+    good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
+    line = "joint three.json --question milk --question drink --method em"
+    assert "--method is for the table of all questions" in refused(line)
+
+
 def test_open_questions_take_a_list_each(desk: Path) -> None:
     good("encode open.toml answers.csv --question word+sugar -o word.bin --seed 2")
     good("count open.toml word.bin -o word.json")
@@ -224,7 +249,10 @@ REFUSED = [
     ("encode coffee.toml answers.csv --column drink -o out.bin", "leave --column out"),
     ("encode coffee.toml answers.csv --no-header -o out.bin", "leave --no-header out"),
     ("encode coffee.toml answers.txt -o out.bin", "2 questions are a column each"),
-    ("encode coffee.toml few.csv -o out.bin", "has no column called 'drink'"),
+    (
+        "encode coffee.toml few.csv -o out.bin",
+        "no column called 'drink' among the 1 of its first line: columns must have the names",
+    ),
     ("encode coffee.toml bad.csv -o out.bin", "line 3: this is not an answer to 'drink'"),
     ("encode coffee.toml gaps.csv -o out.bin", "line 2: the answer is missing"),
     ("encode coffee.toml gaps.csv --missing no -o out.bin", "give it as NAME=LABEL"),

@@ -154,6 +154,32 @@ def test_strings_with_other_letters_are_not_found_and_do_no_harm() -> None:
     assert found.estimate.shares[-1] == pytest.approx(0.5, abs=0.05)
 
 
+def test_a_note_says_what_may_be_in_a_large_rest() -> None:
+    asked, rng = Dictionary(epsilon=4.0, longest=5, alphabet=SOME), np.random.default_rng(1)
+    found = asked.discover(asked.simulate({"luna": 4000, "Leo": 4000}, rng))
+    assert found.estimate is not None
+    assert found.estimate.notes == (
+        "the strings in (other) are too rare to be found, or have letters outside the alphabet "
+        "'aceilnorsu'",
+    )
+    nothing = asked.discover(asked.simulate({"Leo": 4000}, rng))
+    assert nothing.summary.endswith("Strings with letters outside the alphabet are never found.")
+
+
+def test_all_beginnings_are_tried_also_with_more_letters_than_were_planned() -> None:
+    """The search once kept an arbitrary part of them, and lost whole strings without a word."""
+    asked = Prefixes(epsilon=12.0, width=4096, levels=((3, 8), (4, 8)))
+    people = {"Luna": 400, "leo": 300, "Jörg": 200, "zß": 100}
+    counts = mm.Question("pet", mechanism=asked).simulate(people, np.random.default_rng(1))
+    alphabet = LETTERS + LETTERS.upper() + "äöüß "
+    assert set(discover(counts, alphabet=alphabet).labels) == set(people)
+    many = "".join(map(chr, range(0x4E00, 0x4E00 + 100)))
+    with pytest.raises(
+        ValueError, match=r"100 letters has 1,000,000 beginnings of 3 .*letters = 100"
+    ):
+        discover(counts, alphabet=many)
+
+
 # Noise
 
 
@@ -274,8 +300,12 @@ def test_bad_input_is_refused() -> None:
         discover(counts, control="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="alphabet has the letter 'a' twice"):
         Dictionary(epsilon=2.0, alphabet="aba")
+    with pytest.raises(TypeError, match="corpus is a list of strings, not one string"):
+        discover(counts, corpus="teapot")
     with pytest.raises(ValueError, match="alphabet has no letters"):
         Dictionary(epsilon=2.0, alphabet="")
+    with pytest.raises(ValueError, match="alphabet has 'A-Z': write out every letter, as in \"abc"):
+        Dictionary(epsilon=2.0, alphabet="abcA-Z")
     with pytest.raises(TypeError, match="alphabet is a text of all letters, not list"):
         Dictionary(epsilon=2.0, alphabet=["a"])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="longest must be from 1 to 200, not 0"):

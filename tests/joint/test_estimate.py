@@ -313,6 +313,14 @@ def test_tables_are_compared_as_shares_are() -> None:
     assert found().difference(same).p_value > 1e-4
 
 
+def test_two_of_three_questions_must_be_named() -> None:
+    three = found(THREE)
+    for measure in (three.association, three.cramers_v, three.lift, three.odds_ratios):
+        for names in ((), (three.names[0],)):
+            with pytest.raises(ValueError, match="say which two questions of 'drink', 'sugar'"):
+                measure(*names)
+
+
 def test_the_picture_has_every_share_and_what_is_bold_is_sure() -> None:
     estimate = found()
     axes = estimate.plot()
@@ -323,7 +331,9 @@ def test_the_picture_has_every_share_and_what_is_bold_is_sure() -> None:
     bold = {name for name, text in texts.items() if text.get_fontweight() == "bold"}
     marked = {name for name, text in texts.items() if text.get_text() != name}
     assert bold == marked != set()
-    assert "drink × sugar" in axes.get_title(loc="left")
+    heading = axes.get_title(loc="left").split("\n")
+    assert heading[0] == "drink × sugar"
+    assert heading[-1] == "▲ ▼ differ from independence by more than noise"
     bars = found(THREE).plot(title="bars")
     assert bars.get_title(loc="left") == "bars"
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs import Joint, Question
+from murmurs import Dictionary, Joint, Question
 from murmurs.joint.entry import joint_from_document
 from murmurs.mechanisms import KRR, ORR, Design, OpenProduct, ORappor, Product
 from murmurs.mechanisms.survey_designs import crosswise
@@ -114,7 +114,7 @@ BAD_DATA: list[tuple[Any, dict[str, Any], str]] = [
     ([["tea"]], {}, "answers to 2 questions are as many columns, not 1"),
     ([("tea", "no"), ("tea", "no")], {}, "may be rows: give rows as dict"),
     ("tea", {}, "not str"),
-    (np.array([["tea", "no"]]), {}, "not ndarray"),
+    (np.array([["tea", "no"]]), {}, "not an array: give its rows as dict"),
     (FRAME, {"missing": {"cups": "no"}}, "missing names 'cups', which is none of the questions"),
     (FRAME, {"missing": "no", "drop_missing": True}, "choose one of the two"),
     (FRAME, {"unknown": "no"}, "unknown must be one of the labels 'tea'"),
@@ -132,8 +132,25 @@ def test_bad_answers_are_refused(data: Any, options: dict[str, Any], rule: str) 
 
 @pytest.mark.parametrize("answer", ["tea", ("tea",), ("tea", "no", "yes"), ["tea", "no"]])
 def test_an_answer_is_a_tuple_with_an_answer_to_each_question(answer: Any) -> None:
-    with pytest.raises(TypeError, match="is a tuple of 2 answers"):
+    with pytest.raises(
+        TypeError, match=r"is a tuple of 2 answers in this order, not (str|\d of|li)"
+    ):
         BOTH.encode(answer)
+
+
+def test_a_dictionary_is_asked_together_as_its_question() -> None:
+    pets = Dictionary(epsilon=4.0, longest=4, alphabet="aelnou", name="pet")
+    with pytest.raises(TypeError, match=r"part 0 is a Dictionary: .* dictionary.question"):
+        Joint(pets, SUGAR)  # type: ignore[arg-type]
+    joint = Joint(pets.question, SUGAR)
+    people = {("luna", "yes"): 9000, ("leo", "no"): 6000}
+    counts = joint.simulate(people, rng())
+    with pytest.raises(ValueError, match=r"counts of several questions: .* counts.margin"):
+        pets.discover(counts)
+    found = pets.discover(counts.margin(0)).labels
+    assert found == ("luna", "leo")
+    table = joint.estimate(counts, candidates={"pet": found}).crosstab()
+    assert table[0, 0] == pytest.approx(0.6, abs=0.05)  # (luna, yes): five standard errors
 
 
 # How it is made
@@ -310,6 +327,7 @@ BAD_ESTIMATES: list[tuple[Joint, dict[str, Any], str]] = [
     (Joint(WORD, SUGAR), {}, "candidates={'word': [...]}"),
     (Joint(WORD, SUGAR), {"candidates": {"word": ["a"], "sugar": ["no"]}}, "'sugar' has labels"),
     (Joint(WORD, SUGAR), {"candidates": {"cat": ["no"]}}, "candidates names 'cat'"),
+    (Joint(WORD, SUGAR), {"candidates": {"word": "luna"}}, "of 'word' are a list of strings, not"),
     (Joint(WORD, SUGAR), {"candidates": ["luna"]}, "are a mapping from a question's name"),
 ]
 

@@ -74,7 +74,7 @@ BAD: list[tuple[str, str]] = [
     ('questions = ["drink", "drink"]', "the question 'drink' is there twice"),
     ('questions = ["drink"]', "at least two questions, not of 1"),
     ('questions = ["drink", "sugar"]\nname = "word"', "has the name 'word' twice"),
-    ('questions = ["drink", "sugar"]\ntext = "x"', "joint None has an unknown field 'text'"),
+    ('questions = ["drink", "sugar"]\ntext = "x"', "a joint has an unknown field 'text'"),
     ('questions = ["drink", "word"]\nonce = true', "question 'word' is open, and a combination"),
     ('questions = ["drink", "sugar"]\nepsilon = 1.0', "leave epsilon and mechanism out"),
     (

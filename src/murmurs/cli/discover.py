@@ -36,8 +36,8 @@ from murmurs.inference.fit import Target
 @click.option(
     "--alphabet",
     default=ALPHABET,
-    help="The letters that strings may consist of, as one text. "
-    "Default: lower-case letters, digits, and . - _ ' and blank.",
+    help="The letters that strings may consist of, each written out, as one text. "
+    "Default: lower-case letters, digits, and . - _ ' and blank; no capital letters.",
 )
 @click.option(
     "--corpus",
@@ -62,7 +62,7 @@ from murmurs.inference.fit import Target
     "--next",
     "next_survey",
     type=new_file,
-    help="Write a survey that asks again, with the strings that were found as its labels.",
+    help="Write a survey that asks again, with the strings found, and (other), as its labels.",
 )
 @click.option("--epsilon", type=float, help="Epsilon of the question in the next survey.")
 @level_option
@@ -131,6 +131,11 @@ def command(
         say(found.estimate.table(level=level, target=target, limit=100))
         say(f"\n{found.estimate.explanation}")
     say(found.summary)
+    if next_survey is not None:
+        say(
+            f"\nA survey of these strings is in {next_survey}: run murmurs encode with --unknown "
+            "'(other)', so that all other strings have a label."
+        )
 
 
 def _show_progress(done: int, levels: int) -> None:

@@ -49,6 +49,13 @@ from murmurs.survey import Survey
     "-o", "--output", type=new_file, help="Also write the counts of files of reports to a file."
 )
 @click.option(
+    "--question",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Show only the table of these questions: give it at least twice.",
+)
+@click.option(
     "--method",
     type=click.Choice(sorted(estimators.BY_NAME)),
     help="The estimator; default: joint, or shrinkage if the combination was reported once.",
@@ -68,6 +75,7 @@ from murmurs.survey import Survey
 def command(
     files: tuple[Path, ...],
     output: Path | None,
+    names: tuple[str, ...],
     method: str | None,
     level: float,
     target: Target,
@@ -84,7 +92,9 @@ def command(
     of each is the same submission. They are never joined by a person.
 
     The table has a row for each answer to the first question and a column for each answer to the
-    second. A sentence says whether the answers go together.
+    second. A sentence says whether the answers go together. If three or more questions were asked,
+    their combinations are listed, and all pairs are tested; --question age --question drink shows
+    the table of two, and --plot draws it.
 
     \b
     Example:
@@ -93,7 +103,11 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
+    if len(names) == 1:
+        raise ValueError("--question needs two or more questions: give it again with another name")
     asked, counts, survey = _counted(files)
+    if names and method is not None and not asked.once:
+        raise ValueError("--method is for the table of all questions: leave it or --question out")
     if output is not None and survey is None:
         raise ValueError("-o is for counts of files of reports: leave it out")
     lists = _lists(asked, candidates)
@@ -102,20 +116,23 @@ def command(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         found = asked.estimate(counts, method_named(method), candidates=wanted, complete=complete)
+        shown = found.margin(*names) if names else found
+    assert isinstance(shown, JointEstimate)  # of at least two questions
     if output is not None and survey is not None:
         write_counts(output, survey, asked, counts)
     if plot is not None:
-        save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
+        save_plot(lambda axes: shown.plot(axes, level, target), plot, size=shown.plot_size)
     beside = output is not None and is_standard_output(output)
     if as_json:
-        print_json({"question": asked.name, **_document(found, level, target)}, err=beside)
+        print_json({"question": asked.name, **_document(shown, level, target)}, err=beside)
         return
     if as_csv:
-        print_csv(found.to_csv(level, target), err=beside)
+        print_csv(shown.to_csv(level, target), err=beside)
         return
-    table = found.table(level=level, target=target)
-    say(f"{asked.text}: {found.n} reports\n\n{table}\n", err=beside)
-    say(f"{found.conclusion}\n{found.explanation}", err=beside)
+    title = shown.title if names else asked.text
+    table = shown.table(level=level, target=target)
+    say(f"{title}: {shown.n} reports\n\n{table}\n", err=beside)
+    say(f"{shown.conclusion}\n{shown.explanation}", err=beside)
 
 
 def _counted(files: tuple[Path, ...]) -> tuple[Joint, Counts, Survey | None]:

@@ -13,12 +13,13 @@ from murmurs.boundary.checks import real, shown, whole
 from murmurs.counts import Counts
 from murmurs.dictionary.evidence import error_of_absent
 from murmurs.dictionary.letters import Letters
-from murmurs.dictionary.search import Found, Progress, search
+from murmurs.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.dictionary.shares import fit_of
 from murmurs.estimation import Estimate
 from murmurs.hashing import strings
 from murmurs.inference.fit import Target
 from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.mechanisms.product import OpenProduct, Product
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.question import Question
@@ -31,6 +32,12 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789.-_ '"
 
 BEAM = 2000
 """Prefixes that are kept at each level."""
+
+RANGES = ("a-z", "A-Z", "0-9")
+"""What looks like a range of letters in an alphabet, which has every letter by itself."""
+
+MUCH = 0.25
+"""The share of "(other)" from which a note says what may be in it."""
 
 FLOOR = 3.5
 """Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
@@ -89,7 +96,10 @@ class Discovery:
         else:
             certain = f"at most {rate} of them are false on average"
         if not self.labels:
-            return f"No string was found. {self.missed}"
+            return (
+                f"No string was found. {self.missed} Strings with letters outside the alphabet are "
+                "never found."
+            )
         many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
         return f"{many} found; {certain}. {self.missed}"
 
@@ -154,10 +164,14 @@ def discover(
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
     letters, learn = letters_of(alphabet), True
+    if isinstance(corpus, str):
+        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
     known = [strings.normal(text) for text in corpus]
     if known:
         _learn_from(letters, known)
         learn = False
+    else:
+        _check_beginnings(letters, mechanism)
     found = search(
         counts,
         mechanism,
@@ -180,7 +194,7 @@ def discover(
         "prefixes",
         "strings were found by their prefixes, and each share comes from the reports that saw the "
         "string whole",
-        notes=_notes(labels, mechanism),
+        notes=_notes(labels, mechanism, float(fit.unbiased[-1]), letters),
         fit=fit,
     )
     return Discovery(labels, p_values, counts, estimate, error_rate, control, found.tried)
@@ -191,6 +205,11 @@ def _mechanism_of(counts: object) -> Prefixes:
         raise TypeError(
             f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
             "dictionary.count(reports)"
+        )
+    if isinstance(counts.mechanism, Product | OpenProduct):
+        raise ValueError(
+            "these are counts of several questions: give those of the dictionary question alone, "
+            "counts.margin(number), numbered from 0"
         )
     if not isinstance(counts.mechanism, Prefixes):
         raise ValueError(
@@ -206,11 +225,25 @@ def letters_of(alphabet: object) -> Letters:
         raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
     if not alphabet:
         raise ValueError("alphabet has no letters")
+    for text in RANGES:
+        if text in alphabet:
+            raise ValueError(f"alphabet has {text!r}: write out every letter, as in {ALPHABET!r}")
     normal = strings.normal(alphabet)
     if len(set(normal)) != len(normal):
         twice = next(letter for letter in normal if normal.count(letter) > 1)
         raise ValueError(f"alphabet has the letter {shown(twice)} twice")
     return Letters(normal)
+
+
+def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
+    many, first = len(letters.alphabet), mechanism.lengths[0]
+    if many ** (first - 1) * (many + 1) > MOST_BEGINNINGS:
+        raise ValueError(
+            f"an alphabet of {many} letters has {many**first:,} beginnings of {first} letters, and "
+            f"at most {MOST_BEGINNINGS:,} can be tried: leave letters out, give a corpus of "
+            "similar strings, or ask with a Dictionary of this alphabet, which begins with fewer "
+            f"letters (letters = {many} in a survey)"
+        )
 
 
 def _learn_from(letters: Letters, corpus: list[str]) -> None:
@@ -234,10 +267,18 @@ def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
     return order[: below[-1] + 1].tolist() if len(below) else []
 
 
-def _notes(labels: tuple[str, ...], mechanism: Prefixes) -> tuple[str, ...]:
+def _notes(
+    labels: tuple[str, ...], mechanism: Prefixes, other: float, letters: Letters
+) -> tuple[str, ...]:
+    notes = []
     longest = mechanism.lengths[-1]
     cut = sum(len(label) == longest for label in labels)
-    if not cut:
-        return ()
-    what = "1 string has" if cut == 1 else f"{cut} strings have"
-    return (f"{what} {longest} letters, the most that were asked for, and may go on",)
+    if cut:
+        what = "1 string has" if cut == 1 else f"{cut} strings have"
+        notes.append(f"{what} {longest} letters, the most that were asked for, and may go on")
+    if other > MUCH:
+        notes.append(
+            "the strings in (other) are too rare to be found, or have letters outside the alphabet "
+            + shown(letters.alphabet, 100)
+        )
+    return tuple(notes)

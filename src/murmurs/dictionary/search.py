@@ -33,6 +33,9 @@ from murmurs.numerics.special import log_normal_tail
 LEAST = 8.0
 """The smallest share worth finding, in standard errors of all people together."""
 
+MOST_BEGINNINGS = 500_000
+"""Beginnings that are all tried at the first level; more only if a corpus says which are likely."""
+
 FIRM = 2.0
 """Score from which a prefix is taken as real when the letter model learns."""
 
@@ -126,6 +129,8 @@ def _grown(
             logs[:, end] = -np.inf  # the empty string is no answer
         ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
         most = beam * letters.size if step else logs.size
+        if kept.texts == [""]:
+            most = max(most, MOST_BEGINNINGS)
         chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
         if len(chosen) > most:
             order = np.argpartition(-ranked.ravel()[chosen], most)[:most]

@@ -197,7 +197,8 @@ def _of_csv(
         raise ValueError(f"{named(path)} is empty")
     width = len(start[1])
     names = start[1] if header else None
-    wanted = [_index(path, one, names, width) for one in _each(column)]
+    several = isinstance(column, tuple)
+    wanted = [_index(path, one, names, width, by_name=several) for one in _each(column)]
     for one, place in zip(_each(column), wanted, strict=True):
         by_number = names is not None and one not in names
         if by_number and is_value is not None and is_value(start[1][place]):
@@ -207,7 +208,6 @@ def _of_csv(
             )
     others = [_index(path, one, names, width) for one in by]
     _refuse_same(wanted, others)
-    several = isinstance(column, tuple)
     where: list[int] = []
 
     def cells() -> Iterator[tuple[Any, tuple[str | None, ...]]]:
@@ -229,8 +229,18 @@ def _of_csv(
         del where[:n]
 
 
-def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) -> int:
-    """Return the position of a column, given by its name or its number."""
+def _index(
+    path: Path,
+    column: Column,
+    names: Sequence[str] | None,
+    width: int,
+    *,
+    by_name: bool = False,
+) -> int:
+    """Return the position of a column, given by its name or its number.
+
+    With ``by_name``, columns have the names of questions, and errors do not suggest a number.
+    """
     named_so = [] if names is None else [i for i, name in enumerate(names) if name == column]
     if len(named_so) > 1:
         raise ValueError(
@@ -250,9 +260,12 @@ def _index(path: Path, column: Column, names: Sequence[str] | None, width: int) 
     also = ", check the delimiter," if width == 1 else ""
     alike = [i for i, name in enumerate(names, 1) if _plain(name) == _plain(column)]
     hint = f" (that of column {alike[0]} differs only in capitals or blanks)" if alike else ""
+    way_out = f"correct the name{hint}{also} or give a number from 1"
+    if by_name:
+        way_out = f"columns must have the names of the questions{hint}{also.rstrip(',')}"
     raise ValueError(
         f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
-        f"correct the name{hint}{also} or give a number from 1"
+        f"{way_out}"
     )
 
 

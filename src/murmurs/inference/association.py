@@ -195,7 +195,8 @@ def the_pair(counts: object, questions: Sequence[int]) -> tuple[int, int]:
     if not isinstance(counts.channel, ProductChannel):
         raise TypeError(
             f"{counts.mechanism} asks one question: an association needs counts of a Product of "
-            "mechanisms that the same people used"
+            "mechanisms that the same people used; for a combination that was reported once, use "
+            "joint.estimate(counts).association()"
         )
     if counts.n == 0:
         raise ValueError("there are no reports to test")

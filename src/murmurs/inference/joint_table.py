@@ -29,12 +29,15 @@ class JointTable:
     covariance: Floats
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    names: tuple[str, str]
+    """What the rows and the columns are answers to."""
 
     @property
     def turned(self) -> JointTable:
         """The same table with rows and columns exchanged."""
         covariance = self.covariance.transpose(1, 0, 3, 2)
-        return JointTable(self.shares.T, covariance, self.columns, self.rows)
+        names = (self.names[1], self.names[0])
+        return JointTable(self.shares.T, covariance, self.columns, self.rows, names)
 
     @cached_property
     def row_sums(self) -> Floats:
@@ -79,8 +82,10 @@ def joint_table(
             f"of them, at most {MOST_JOINT}: merge rare answers, or use fewer candidates"
         )
     covariance = fit.covariance(plausible(fit.unbiased), target)
-    names = [_labels(counts.margin(q), k) for q, k in zip(pair, sizes, strict=True)]
-    found = JointTable(fit.unbiased.reshape(sizes), covariance.reshape(sizes + sizes), *names)
+    rows, columns = (_labels(counts.margin(q), k) for q, k in zip(pair, sizes, strict=True))
+    names = f"question {pair[0]}", f"question {pair[1]}"
+    covariance = covariance.reshape(sizes + sizes)
+    found = JointTable(fit.unbiased.reshape(sizes), covariance, rows, columns, names)
     return found if tuple(questions) == pair else found.turned
 
 

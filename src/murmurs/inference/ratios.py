@@ -21,7 +21,7 @@ from murmurs.inference.joint_table import JointTable, joint_table
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
-from murmurs.present.text import percent, table
+from murmurs.present.text import percent, printable, table
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,8 @@ class Ratios:
     notes: tuple[str, ...] = ()
     reference: tuple[int, int] | None = None
     """The combination with which odds ratios compare; those in its row and column are 1."""
+    names: tuple[str, str] = ("row", "column")
+    """What the rows and the columns are answers to, as the table is headed."""
 
     def to_columns(self) -> dict[str, Any]:
         """Return the columns of a long table: row, column, the value, low, high."""
@@ -88,9 +90,8 @@ class Ratios:
             ]
             for i, j in cells[:limit]
         ]
-        text = table(
-            ["row", "column", self.what, f"{100 * self.level:g} % interval"], lines, left=2
-        )
+        names = [printable(name) for name in self.names]
+        text = table([*names, self.what, f"{100 * self.level:g} % interval"], lines, left=2)
         return text + (f"\n… and {len(cells) - limit} more" if len(cells) > limit else "")
 
     def __str__(self) -> str:
@@ -115,12 +116,12 @@ def conditional_shares(
     >>> both = mm.Product([mm.KRR(k=2, epsilon=2.0), mm.KRR(k=2, epsilon=2.0)])
     >>> counts = both.simulate([30_000, 10_000, 10_000, 50_000], np.random.default_rng(1))
     >>> print(conditional_shares(counts))
-    row  column   share    95 % interval
-    ───  ──────  ──────  ───────────────
-    0    0       75.2 %  74.4 % … 76.0 %
-    0    1       16.3 %  15.8 % … 16.9 %
-    1    0       24.8 %  24.0 % … 25.6 %
-    1    1       83.7 %  83.1 % … 84.2 %
+    question 0  question 1   share    95 % interval
+    ──────────  ──────────  ──────  ───────────────
+    0           0           75.2 %  74.4 % … 76.0 %
+    0           1           16.3 %  15.8 % … 16.9 %
+    1           0           24.8 %  24.0 % … 25.6 %
+    1           1           83.7 %  83.1 % … 84.2 %
     """
     found = joint_table(counts, (of, given), target)
     totals = np.maximum(found.column_sums, 0)
@@ -132,9 +133,9 @@ def conditional_shares(
     values = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     notes = _weak(np.isinf(high), found, columns=True)
     high = np.minimum(high, 1.0)
-    return Ratios(
-        "share", values, np.minimum(low, 1.0), high, found.rows, found.columns, level, notes
-    )
+    labels = found.rows, found.columns
+    low = np.minimum(low, 1.0)
+    return Ratios("share", values, low, high, *labels, level, notes, names=found.names)
 
 
 def lift(
@@ -170,7 +171,8 @@ def lift(
     low, high = fieller(above, below, found.variances, own, variance, _reach(level))
     values = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     notes = _weak(np.isinf(high), found)
-    return Ratios("lift", values, low, high, found.rows, found.columns, level, notes)
+    labels = found.rows, found.columns
+    return Ratios("lift", values, low, high, *labels, level, notes, names=found.names)
 
 
 def odds_ratios(
@@ -209,8 +211,8 @@ def odds_ratios(
         values[i, j] = above / below if below > 0 else np.nan
         low[i, j], high[i, j] = float(first), float(second)
     notes = _weak(np.isinf(high), found)
-    names = found.rows, found.columns
-    return Ratios("odds ratio", values, low, high, *names, level, notes, (a, b))
+    labels = found.rows, found.columns
+    return Ratios("odds ratio", values, low, high, *labels, level, notes, (a, b), found.names)
 
 
 def fieller(

@@ -33,7 +33,9 @@ def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
         return [_named(data.__getitem__, list(data.columns), name) for name in names]
     if isinstance(data, np.ndarray) and data.dtype.names:
         return [_named(data.__getitem__, list(data.dtype.names), name) for name in names]
-    if isinstance(data, str | bytes | np.ndarray) or not isinstance(data, Sequence):
+    if isinstance(data, np.ndarray):
+        raise TypeError(f"{_FORMS}, not an array: give its rows as dict(zip(names, rows.T))")
+    if isinstance(data, str | bytes) or not isinstance(data, Sequence):
         raise TypeError(f"{_FORMS}, not {type(data).__name__}")
     if any(isinstance(column, tuple) for column in data):
         raise TypeError(

@@ -147,9 +147,11 @@ class JointEstimate(Estimate):
         return Estimate(self.counts, shares, self.method, self.why, notes=self.notes, fit=fit)
 
     def association(
-        self, first: str | int = 0, second: str | int = 1, **options: Any
+        self, first: str | int | None = None, second: str | int | None = None, **options: Any
     ) -> Association:
         """Test whether the answers to two questions go together; see `associate` for the options.
+
+        The questions are given by name or number, unless there are only two.
 
         If the combination was reported once, there is one test and there are no options.
         """
@@ -172,8 +174,8 @@ class JointEstimate(Estimate):
 
     def cramers_v(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         level: float = 0.95,
         target: Target = "population",
@@ -184,8 +186,8 @@ class JointEstimate(Estimate):
 
     def lift(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         level: float = 0.95,
         target: Target = "population",
@@ -196,8 +198,8 @@ class JointEstimate(Estimate):
 
     def odds_ratios(
         self,
-        first: str | int = 0,
-        second: str | int = 1,
+        first: str | int | None = None,
+        second: str | int | None = None,
         *,
         reference: tuple[str, str] | None = None,
         level: float = 0.95,
@@ -259,7 +261,9 @@ class JointEstimate(Estimate):
         covariance = covariance.transpose([*turn, *(len(turn) + place for place in turn)])
         down, across = (combined([self.answers[i] for i in side]) for side in (rows, columns))
         two = (len(down), len(across))
-        return JointTable(shares.reshape(two), covariance.reshape(two + two), down, across)
+        heads = tuple(BETWEEN.join(self.names[i] for i in side) for side in (rows, columns))
+        covariance = covariance.reshape(two + two)
+        return JointTable(shares.reshape(two), covariance, down, across, (heads[0], heads[1]))
 
     @staticmethod
     def _places_of(reference: tuple[str, str], table: JointTable) -> tuple[int, int]:
@@ -270,7 +274,12 @@ class JointEstimate(Estimate):
             found.append(labels.index(label))
         return found[0], found[1]
 
-    def _pair(self, first: str | int, second: str | int) -> tuple[int, int]:
+    def _pair(self, first: str | int | None, second: str | int | None) -> tuple[int, int]:
+        """Return the numbers of two questions; of two in all, they need not be named."""
+        if first is None and second is None and len(self.names) == 2:
+            return 0, 1
+        if first is None or second is None:
+            raise ValueError(f"say which two questions of {listed(self.names)}")
         pair = self.place(first), self.place(second)
         if pair[0] == pair[1]:
             raise ValueError(f"an association is of two questions, not of {shown(first)} twice")
@@ -358,16 +367,18 @@ class JointEstimate(Estimate):
     ) -> Axes:
         """Draw the shares in cells, coloured by their ratio to independence; return the axes.
 
-        Cells whose interval leaves independence out have a frame. Three or more questions, or an
-        ``order`` or a ``truth``, give bars, one for each combination.
+        Shares whose interval rules independence out are bold, with a mark. Three or more
+        questions, or an ``order`` or a ``truth``, give bars, one for each combination.
         """
         if len(self.names) > 2 or any(x is not None for x in (order, truth)):
             return super().plot(
                 axes, level, target, order=order, title=title, truth=truth, limit=limit
             )
-        told = f"shares in %, {self.n:,} reports, {self.method}"
-        heading = f"{self.title}: {told}" if title is None else title
-        return plot_crosstab(self._drawn(level, target), heading, axes, limit)
+        drawn = self._drawn(level, target)
+        told = f"{self.title}\nshares in %, {self.n:,} reports, {self.method}"
+        if drawn.marks.any():
+            told += "\n▲ ▼ differ from independence by more than noise"
+        return plot_crosstab(drawn, told if title is None else title, axes, limit)
 
     @property
     def plot_size(self) -> tuple[float, float] | None:

@@ -163,8 +163,10 @@ class Joint:
         """
         given: Any = answer
         if not isinstance(given, tuple) or len(given) != len(self.questions):
+            kind = f"{len(given)} of them" if isinstance(given, tuple) else type(given).__name__
             raise TypeError(
-                f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers"
+                f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers in "
+                f"this order, not {kind}"
             )
         own = tuple(
             text if question.is_open else question.answer(text)
@@ -428,7 +430,12 @@ class Joint:
                     )
                 lists.append(None)
                 continue
-            wanted = tuple(given.get(question.name, question.labels))
+            texts = given.get(question.name, question.labels)
+            if isinstance(texts, str):
+                raise TypeError(
+                    f"candidates of {shown(question.name)} are a list of strings, not one string"
+                )
+            wanted = tuple(texts)
             if not wanted:
                 raise ValueError(
                     f"question {shown(question.name)} is open: say which strings to look for, with "
@@ -462,6 +469,11 @@ def _as_question(part: Any, number: int) -> Question:
     if isinstance(part, Mechanism):
         labels = part.labels or tuple(map(str, range(part.k)))
         return Question(str(number), labels, part)
+    if isinstance(getattr(part, "question", None), Question):  # a Dictionary
+        raise TypeError(
+            f"part {number} is a {type(part).__name__}: give the question that it asks, "
+            "dictionary.question"
+        )
     raise TypeError(
         f"part {number} must be a question or a mechanism, not {type(part).__name__}: "
         "Joint(drink, age)"

@@ -24,7 +24,7 @@ _MOST = 4.0
 """The ratio to independence, or its inverse, that has the full colour."""
 EXPLANATION = (
     "Shares of all answers in %; the darker the shade, the larger.\n"
-    "▲ above, ▼ below the product of the margins, by more than noise in any cell would explain."
+    "▲ above, ▼ below what independent answers would give, by more than noise explains."
 )
 
 
