@@ -26,6 +26,7 @@ from murmurs.counts import Counts
 from murmurs.dictionary.evidence import Evidence, error_of_absent, weigh
 from murmurs.dictionary.letters import Letters
 from murmurs.hashing.pieces import GOES_ON, WHOLE
+from murmurs.mechanisms.prefix_levels import MOST_FIRST
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import log_normal_tail
@@ -125,10 +126,10 @@ def _grown(
         if texts == [""]:
             logs[:, end] = -np.inf  # the empty string is no answer
         ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
-        most = beam * letters.size if step else logs.size
+        most = max(beam * letters.size, MOST_FIRST)
         chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
         if len(chosen) > most:
-            order = np.argpartition(-ranked.ravel()[chosen], most)[:most]
+            order = np.argsort(-ranked.ravel()[chosen], kind="stable")[:most]
             chosen = np.sort(chosen[order])
         origin, letter = np.divmod(chosen, letters.size)
         stops = letter == end
@@ -163,7 +164,8 @@ def _log_p_values(kept: Beam, people: Floats, known: Sequence[int]) -> Floats:
     """Return log p-values of the strings, adjusted for everything that was searched."""
     levels = len(people)
     weighted = kept.scores * np.sqrt(people)
-    later = _from_the_end(weighted) / np.sqrt(np.cumsum(people[::-1])[::-1])
+    asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
+    later = _from_the_end(weighted) / np.sqrt(asked)
     adjusted = log_normal_tail(later) - _from_the_end(kept.prices)
     adjusted += np.log(np.array(known[:levels], np.float64)) + math.log(levels)
     adjusted[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
