@@ -126,7 +126,7 @@ def people_needed(mechanism: Prefixes, share: float) -> int:
 
     >>> from murmurs.mechanisms.prefix_levels import planned
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    161698
+    167631
     """
     share = real(share, "share", 1e-9, 1.0)
     return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)

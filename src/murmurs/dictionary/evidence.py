@@ -51,7 +51,7 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     """
     chance = 1 / mechanism.width
     gain = float(mechanism.truth_probability)
-    return math.sqrt(chance * (1 - chance) / max(n, 1e-9)) / gain
+    return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,29 +82,29 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     mechanism = cast(ORR, counts.mechanism)
     pieces_in = Unkept(strings.keys(pieces), mechanism)
     channel = mechanism.channel.conditioned_on(counts.cells)
-    masses, gain = channel.masses_of(counts.cells), channel.difference
+    masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
     expected = np.full_like(masses, 1 / mechanism.width)
     solved: dict[int, float] = {}
     for last in (*[False] * SETTLED, True):
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
-        weights = channel.row_parts * gain**2 / law
+        weights = parts * gain**2 / law
         shares, information = _added(pieces_in, weights, masses - expected)
         for number, share in solved.items():
             shares[number] += share
         errors = 1 / np.sqrt(max(counts.n, 1) * information)
         strong = np.flatnonzero(shares > STRONG * errors)
         strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
-        if last or not len(strong):
+        if last or not len(strong) or set(strong.tolist()) == set(solved):
             break
         few = counts.over([pieces[i] for i in strong.tolist()])
         found = fitted(few).unbiased
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
-    scores = _scores(shares, counts.n, gain**2 / information, gain)
-    spread = 1.0
+    scores = _scores(shares, counts.n, information, gain * (1 - 1 / mechanism.width))
     if len(scores) > ENOUGH_FOR_SPREAD:
-        spread = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
-    return Evidence(shares, scores / spread, errors * spread)
+        more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+        scores, errors = scores / more, errors * more
+    return Evidence(shares, scores, errors)
 
 
 def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
@@ -119,12 +119,18 @@ def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Float
     return (own - filled * float(weighted.sum())) / information, information
 
 
-def _scores(shares: Floats, n: int, chance: Floats, gain: float) -> Floats:
+def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
     """Return signed roots of the binomial deviance between the share and none at all.
 
-    ``chance`` is how often a report counts for the piece if it is absent.
+    ``gain`` is by how much more often a report counts for the piece if it is held than if it is
+    absent. How often it counts then follows from the noise. Numbers of reports are whole, so half a
+    report is taken off the distance: otherwise single reports would say too much where few are
+    expected.
     """
-    chance = np.clip(chance, 1e-9, 0.5)
-    seen = np.clip(chance + gain * shares, 1e-9, 1 - 1e-9)
+    n = max(n, 1)
+    chance = (1 - np.sqrt(np.maximum(1 - 4 * gain**2 / information, 0))) / 2
+    chance = np.clip(chance, 1e-12, 0.5)
+    away = np.maximum(np.abs(gain * shares) - 0.5 / n, 0) * np.sign(shares)
+    seen = np.clip(chance + away, 1e-12, 1 - 1e-12)
     deviance = seen * np.log(seen / chance) + (1 - seen) * np.log((1 - seen) / (1 - chance))
-    return np.asarray(np.sign(seen - chance) * np.sqrt(2 * n * np.maximum(deviance, 0)))
+    return np.asarray(np.sign(away) * np.sqrt(2 * n * np.maximum(deviance, 0)))
