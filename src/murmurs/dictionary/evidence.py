@@ -21,8 +21,12 @@ from murmurs.numerics.arrays import Floats
 STRONG, MOST_STRONG = 6.0, 300
 """Standard errors above which a piece is solved for, and the most that are."""
 
-SETTLED = 2
+SETTLED = 3
 """How often the strong pieces are chosen again, given what the others leave."""
+
+FAR = 4.0
+"""Standard errors by which a bucket must exceed what is expected to count as an unlisted string's.
+"""
 
 AT_ONCE = 2**22
 """Buckets that are hashed at a time."""
@@ -87,11 +91,13 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     solved: dict[int, float] = {}
     for last in (*[False] * SETTLED, True):
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
-        weights = parts * gain**2 / law
+        observed = _unexpected(float(channel.miss) + gain * masses, law, counts.n * parts)
+        weights = parts * gain**2 / observed
         shares, information = _added(pieces_in, weights, masses - expected)
         for number, share in solved.items():
             shares[number] += share
-        errors = 1 / np.sqrt(max(counts.n, 1) * information)
+        spread = _spread(weights, masses - expected, max(counts.n, 1))
+        errors = spread / np.sqrt(max(counts.n, 1) * information)
         strong = np.flatnonzero(shares > STRONG * errors)
         strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
         if last or not len(strong) or set(strong.tolist()) == set(solved):
@@ -101,10 +107,32 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
     scores = _scores(shares, counts.n, information, gain * (1 - 1 / mechanism.width))
+    scores /= spread
     if len(scores) > ENOUGH_FOR_SPREAD:
         more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
         scores, errors = scores / more, errors * more
     return Evidence(shares, scores, errors)
+
+
+def _unexpected(seen: Floats, law: Floats, n: Floats) -> Floats:
+    """Return the parts of a cohort's reports that buckets hold: where far more than expected, seen.
+
+    Such a bucket holds a common string that is not among the pieces, such as one with letters that
+    are not in the alphabet. It says nothing about the few pieces that share it.
+    """
+    above = np.maximum(seen, law)
+    deviance = n * (above * np.log(above / law) - (above - law))
+    return np.where(2 * deviance > FAR**2, above, law)
+
+
+def _spread(weights: Floats, left: Floats, n: int) -> float:
+    """Return the standard deviation of the scores of absent pieces, at least 1.
+
+    The bucket of an absent piece is any one of the cohort's, whatever the reports are. So how much
+    more the buckets of a cohort differ than by noise is known exactly.
+    """
+    varied = float(np.var(weights * left, axis=1).sum())
+    return max(1.0, math.sqrt(n * varied / float(weights.mean(axis=1).sum())))
 
 
 def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
