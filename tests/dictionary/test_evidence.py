@@ -100,4 +100,6 @@ def test_one_person_is_no_discovery(people: int) -> None:
     asked = mm.Dictionary(epsilon=1.0, longest=11, alphabet="aet")
     for seed in range(5):
         counts = asked.simulate({"tea": people}, np.random.default_rng(seed))
-        assert asked.discover(counts).labels == ()
+        found = asked.discover(counts)
+        assert found.labels == ()
+        assert found.summary.startswith(f"No string was found. {people} reports are too few")

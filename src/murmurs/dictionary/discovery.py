@@ -63,6 +63,12 @@ class Discovery:
     @property
     def missed(self) -> str:
         """What was missed, in a sentence."""
+        if self.floor >= 1:
+            needed = people_needed(cast(Prefixes, self.counts.mechanism), 0.1)
+            return (
+                f"{self.counts.n:,} reports are too few to be sure of any string. To find one that "
+                f"a tenth of the people hold, ask {needed:,} people."
+            )
         return (
             f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
             f"ones may be missing. To find a string of half that share, ask {4 * self.counts.n:,} "
