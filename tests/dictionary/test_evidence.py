@@ -102,4 +102,12 @@ def test_one_person_is_no_discovery(people: int) -> None:
         counts = asked.simulate({"tea": people}, np.random.default_rng(seed))
         found = asked.discover(counts)
         assert found.labels == ()
-        assert found.summary.startswith(f"No string was found. {people} reports are too few")
+        assert found.summary.startswith("No string was found. These are too few reports")
+
+
+def test_a_corpus_is_a_list() -> None:
+    asked = mm.Dictionary(epsilon=4.0, longest=3, alphabet="aet")
+    counts = asked.simulate({"tea": 500}, np.random.default_rng(1))
+    assert repr(asked.discover(counts)) == "Discovery(1 string: 'tea')"
+    with pytest.raises(TypeError, match="corpus is a list of strings, not one string"):
+        asked.discover(counts, corpus="tea")

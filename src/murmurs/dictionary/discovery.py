@@ -66,8 +66,8 @@ class Discovery:
         if self.floor >= 1:
             needed = people_needed(cast(Prefixes, self.counts.mechanism), 0.1)
             return (
-                f"{self.counts.n:,} reports are too few to be sure of any string. To find one that "
-                f"a tenth of the people hold, ask {needed:,} people."
+                "These are too few reports to be sure of any string. To find one that a tenth of "
+                f"the people hold, ask {needed:,} people."
             )
         return (
             f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
@@ -119,7 +119,8 @@ class Discovery:
     def __repr__(self) -> str:
         first = ", ".join(shown(label) for label in self.labels[:3])
         more = ", ..." if len(self.labels) > 3 else ""
-        return f"Discovery({len(self.labels)} strings: {first}{more})"
+        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
+        return f"Discovery({many}{': ' if first else ''}{first}{more})"
 
 
 def floor_of(mechanism: Prefixes, people: float) -> float:
@@ -159,6 +160,8 @@ def discover(
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    if isinstance(corpus, str):
+        raise TypeError("corpus is a list of strings, not one string")
     letters, learn = letters_of(alphabet), True
     known = [strings.normal(text) for text in corpus]
     if known:

@@ -121,7 +121,7 @@ def _grown(
     prices = np.zeros(len(texts))
     end = letters.size - 1
     done: list[tuple[list[str], Integers, Floats]] = []
-    for step in range(steps):
+    for _ in range(steps):
         logs = prices[:, None] + letters.after(contexts)
         if texts == [""]:
             logs[:, end] = -np.inf  # the empty string is no answer
