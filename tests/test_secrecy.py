@@ -231,6 +231,13 @@ def test_an_answer_to_one_of_several_questions_is_not_told(wrong: Any) -> None:
     assert "17" in refusal(lambda: joint.encode_many([many, bad]))
 
 
+def test_the_first_row_of_a_file_without_names_is_not_told() -> None:
+    """Readers of files take it for the names of the columns."""
+    drink = Question("drink", ("coffee", "tea"), mm.KRR(k=2, epsilon=1.0))
+    joint = mm.Joint(drink, mm.KRR(k=2, epsilon=1.0))
+    refusal(lambda: joint.encode_many({"SECRET": ["tea"], "987654321": ["1"]}))
+
+
 def test_a_label_that_is_refused_is_told_which_there_are() -> None:
     question = Question("drink", ("coffee", "t" * 10**6), mm.KRR(k=2, epsilon=1.0))
     message = refusal(lambda: question.answer("SECRET"))

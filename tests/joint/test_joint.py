@@ -108,7 +108,12 @@ def test_one_label_may_stand_for_missing_answers_to_all_questions() -> None:
 
 BAD_DATA: list[tuple[Any, dict[str, Any], str]] = [
     ({"drink": ["tea", "tea"], "sugar": ["no"]}, {}, "2 answers to 'drink' and 1 to 'sugar': one"),
-    ({"drink": ["tea"]}, {}, "no column called 'sugar'; it has 'drink'"),
+    ({"drink": ["tea"]}, {}, "no column called 'sugar'"),
+    (
+        {"drink": pd.Series(["tea", "tea"]), "sugar": pd.Series(["no", "no"], index=[1, 0])},
+        {},
+        "'drink' and 'sugar' have different indexes",
+    ),
     ({"drink": ["tea"], "sugar": [None]}, {}, "question 'sugar': 1 of 1 answers is missing"),
     ({"drink": ["tea", "chai"], "sugar": ["no", "no"]}, {}, "1 of 2 answers is not a label of"),
     ([["tea"]], {}, "answers to 2 questions are as many columns, not 1"),
@@ -349,3 +354,23 @@ def test_only_own_counts_are_estimated() -> None:
         Joint(DRINK, Question("sugar", ["yes", "no"], epsilon=1.0)).estimate(counts)
     with pytest.raises(TypeError, match="takes Counts, not ndarray"):
         BOTH.estimate(counts.cells)  # type: ignore[arg-type]
+
+
+def test_dictionaries_are_asked_together_only_with_their_own_cohorts() -> None:
+    word = Question("word", (), ORR(epsilon=1.0, width=4, cohorts=3))
+    names = mm.Dictionary(epsilon=2.0, longest=4, alphabet="abc", name="names").question
+    assert Joint(names, BOTH.questions[0]).mechanism.cohort_count == names.mechanism.cohort_count
+    with pytest.raises(ValueError, match="cohorts cannot be asked together, as a person has one"):
+        Joint(names, word)
+    grams = mm.mechanisms.NGrams.splitting(6.0, longest=4)
+    with pytest.raises(TypeError, match="part 0 sends several reports itself, NGrams"):
+        Joint(grams, BOTH.questions[0])
+
+
+def test_a_single_string_is_no_column() -> None:
+    both = mm.OpenProduct([ORR(epsilon=1.0, width=4, cohorts=3), KRR(k=2, epsilon=1.0)])
+    with pytest.raises(TypeError, match="question 0: answers are a list of strings, not one"):
+        both.encode_many(["ab", [0, 1]])
+    for wrong in (None, "ab"):
+        with pytest.raises(TypeError, match="are a list of columns, not"):
+            BOTH.count_aligned(wrong)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from murmurs.boundary.writing import writing
+from murmurs.boundary.writing import is_standard_output, writing
 from murmurs.cli.output import (
     Command,
     as_csv,
@@ -111,30 +111,36 @@ def command(
         control=control,
         progress=progress,
     )
-    if next_survey is not None and epsilon is not None:
+    again = None
+    if epsilon is not None:
         again = found.survey(question.name, epsilon, text=question.text)
-        with writing(next_survey) as file:
-            file.write(again.to_json().encode())
     if plot is not None:
         if found.estimate is None:
             raise ValueError("no string was found, so there is nothing to draw: leave --plot out")
         estimate = found.estimate
         save_plot(lambda axes: estimate.plot(axes, level, target), plot)
+    if next_survey is not None and again is not None:
+        with writing(next_survey) as file:
+            file.write(again.to_json().encode())
+    beside = next_survey is not None and is_standard_output(next_survey)
     if as_json:
-        print_json({"question": question.name, **found.to_document(level, target)})
+        print_json({"question": question.name, **found.to_document(level, target)}, err=beside)
         return
     if as_csv:
-        print_csv("" if found.estimate is None else found.estimate.to_csv(level, target))
+        print_csv(
+            "" if found.estimate is None else found.estimate.to_csv(level, target), err=beside
+        )
         return
-    say(f"{question.text or question.name}: {counted.n} reports\n")
+    say(f"{question.text or question.name}: {counted.n} reports\n", err=beside)
     if found.estimate is not None:
-        say(found.estimate.table(level=level, target=target, limit=100))
-        say(f"\n{found.estimate.explanation}")
-    say(found.summary)
+        say(found.estimate.table(level=level, target=target, limit=100), err=beside)
+        say(f"\n{found.estimate.explanation}", err=beside)
+    say(found.summary, err=beside)
     if next_survey is not None:
         say(
             f"\nA survey of these strings is in {next_survey}: run murmurs encode with --unknown "
-            "'(other)', so that all other strings have a label."
+            "'(other)', so that all other strings have a label.",
+            err=beside,
         )
 
 

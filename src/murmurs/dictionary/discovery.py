@@ -70,6 +70,12 @@ class Discovery:
     @property
     def missed(self) -> str:
         """What was missed, in a sentence."""
+        if self.floor >= 1:
+            needed = people_needed(cast(Prefixes, self.counts.mechanism), 0.1)
+            return (
+                "These are too few reports to be sure of any string. To find one that a tenth of "
+                f"the people hold, ask {needed:,} people."
+            )
         return (
             f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
             f"ones may be missing. To find a string of half that share, ask {4 * self.counts.n:,} "
@@ -123,7 +129,8 @@ class Discovery:
     def __repr__(self) -> str:
         first = ", ".join(shown(label) for label in self.labels[:3])
         more = ", ..." if len(self.labels) > 3 else ""
-        return f"Discovery({len(self.labels)} strings: {first}{more})"
+        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
+        return f"Discovery({many}{': ' if first else ''}{first}{more})"
 
 
 def floor_of(mechanism: Prefixes, people: float) -> float:
@@ -136,7 +143,7 @@ def people_needed(mechanism: Prefixes, share: float) -> int:
 
     >>> from murmurs.mechanisms.prefix_levels import planned
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    161698
+    167631
     """
     share = real(share, "share", 1e-9, 1.0)
     return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)
@@ -163,6 +170,8 @@ def discover(
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    if isinstance(corpus, str):
+        raise TypeError("corpus is a list of strings, not one string")
     letters, learn = letters_of(alphabet), True
     if isinstance(corpus, str):
         raise TypeError("corpus is a list of strings, not one string: corpus=[...]")

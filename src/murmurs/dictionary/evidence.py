@@ -16,22 +16,23 @@ from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed
 from murmurs.inference.fit import fitted
 from murmurs.mechanisms.orr import ORR
-from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.arrays import Floats
 
 STRONG, MOST_STRONG = 6.0, 300
 """Standard errors above which a piece is solved for, and the most that are."""
 
-OUTLYING = 5.0
-"""Standard errors above its expectation from which a bucket is left out."""
-
-SETTLED = 2
+SETTLED = 3
 """How often the strong pieces are chosen again, given what the others leave."""
+
+FAR = 4.0
+"""Standard errors by which a bucket must exceed what is expected to count as an unlisted string's.
+"""
 
 AT_ONCE = 2**22
 """Buckets that are hashed at a time."""
 
-ENOUGH_FOR_SPREAD = 100
-"""Pieces from which the spread of the scores is estimated."""
+ENOUGH_FOR_SPREAD = 1000
+"""Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     """
     chance = 1 / mechanism.width
     gain = float(mechanism.truth_probability)
-    return math.sqrt(chance * (1 - chance) / max(n, 1e-9)) / gain
+    return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,53 +81,58 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     """Weigh each piece beside the strong ones, which are solved for together.
 
     Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
-    its noise and by how many people of the cohort hold it. A bucket that is far too full for the
-    strong pieces holds a common string that is not among the pieces, and does not count.
+    its noise and by how many people of the cohort hold it.
     """
     mechanism = cast(ORR, counts.mechanism)
     pieces_in = Unkept(strings.keys(pieces), mechanism)
     channel = mechanism.channel.conditioned_on(counts.cells)
-    masses, gain = channel.masses_of(counts.cells), channel.difference
+    masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
     expected = np.full_like(masses, 1 / mechanism.width)
     solved: dict[int, float] = {}
     for last in (*[False] * SETTLED, True):
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
-        weights, left = channel.row_parts * gain**2 / law, masses - expected
-        if solved:
-            weights = np.where(_outlying(counts.cells, channel, law), 0.0, weights)
-        shares, information = _added(pieces_in, weights, left)
+        observed = _unexpected(float(channel.miss) + gain * masses, law, counts.n * parts)
+        weights = parts * gain**2 / observed
+        shares, information = _added(pieces_in, weights, masses - expected)
         for number, share in solved.items():
             shares[number] += share
-        scores = _scores(shares, counts.n, gain**2 / information, gain)
-        spread = _spread(scores)
+        spread = _spread(weights, masses - expected, max(counts.n, 1))
         errors = spread / np.sqrt(max(counts.n, 1) * information)
         strong = np.flatnonzero(shares > STRONG * errors)
         strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
-        if last or not len(strong):
+        if last or not len(strong) or set(strong.tolist()) == set(solved):
             break
         few = counts.over([pieces[i] for i in strong.tolist()])
         found = fitted(few).unbiased
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
-    return Evidence(shares, scores / spread, errors)
+    scores = _scores(shares, counts.n, information, gain * (1 - 1 / mechanism.width))
+    scores /= spread
+    if len(scores) > ENOUGH_FOR_SPREAD:
+        more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+        scores, errors = scores / more, errors * more
+    return Evidence(shares, scores, errors)
 
 
-def _outlying(cells: Integers, channel: Tables, law: Floats) -> NDArray[np.bool_]:
-    """Return which buckets are far too full, by the deviance of a Poisson number."""
-    reports = np.maximum(channel.reports_of(cells)[:, None] * law, 1e-9)
-    logs = cells * np.log(np.maximum(cells, 1) / reports)
-    return np.asarray((cells > reports) & (2 * (logs - cells + reports) > OUTLYING**2))
+def _unexpected(seen: Floats, law: Floats, n: Floats) -> Floats:
+    """Return the parts of a cohort's reports that buckets hold: where far more than expected, seen.
 
-
-def _spread(scores: Floats) -> float:
-    """Return by how much scores vary more than those of absent pieces should, at least one.
-
-    Nearly all pieces are absent. If a common string is not among them, those that share buckets
-    with it by chance seem to be there, and the scores of all vary more.
+    Such a bucket holds a common string that is not among the pieces, such as one with letters that
+    are not in the alphabet. It says nothing about the few pieces that share it.
     """
-    if len(scores) < ENOUGH_FOR_SPREAD:
-        return 1.0
-    return max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+    above = np.maximum(seen, law)
+    deviance = n * (above * np.log(above / law) - (above - law))
+    return np.where(2 * deviance > FAR**2, above, law)
+
+
+def _spread(weights: Floats, left: Floats, n: int) -> float:
+    """Return the standard deviation of the scores of absent pieces, at least 1.
+
+    The bucket of an absent piece is any one of the cohort's, whatever the reports are. So how much
+    more the buckets of a cohort differ than by noise is known exactly.
+    """
+    varied = float(np.var(weights * left, axis=1).sum())
+    return max(1.0, math.sqrt(n * varied / float(weights.mean(axis=1).sum())))
 
 
 def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
@@ -138,16 +144,21 @@ def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Float
     weighted = weights * left
     own, on = pieces.totals(weighted, weights)
     information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
-    information = np.maximum(information, 1e-12)
     return (own - filled * float(weighted.sum())) / information, information
 
 
-def _scores(shares: Floats, n: int, chance: Floats, gain: float) -> Floats:
+def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
     """Return signed roots of the binomial deviance between the share and none at all.
 
-    ``chance`` is how often a report counts for the piece if it is absent.
+    ``gain`` is by how much more often a report counts for the piece if it is held than if it is
+    absent. How often it counts then follows from the noise. Numbers of reports are whole, so half a
+    report is taken off the distance: otherwise single reports would say too much where few are
+    expected.
     """
-    chance = np.clip(chance, 1e-9, 0.5)
-    seen = np.clip(chance + gain * shares, 1e-9, 1 - 1e-9)
+    n = max(n, 1)
+    chance = (1 - np.sqrt(np.maximum(1 - 4 * gain**2 / information, 0))) / 2
+    chance = np.clip(chance, 1e-12, 0.5)
+    away = np.maximum(np.abs(gain * shares) - 0.5 / n, 0) * np.sign(shares)
+    seen = np.clip(chance + away, 1e-12, 1 - 1e-12)
     deviance = seen * np.log(seen / chance) + (1 - seen) * np.log((1 - seen) / (1 - chance))
-    return np.asarray(np.sign(seen - chance) * np.sqrt(2 * n * np.maximum(deviance, 0)))
+    return np.asarray(np.sign(away) * np.sqrt(2 * n * np.maximum(deviance, 0)))

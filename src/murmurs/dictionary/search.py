@@ -123,17 +123,17 @@ def _grown(
     prices = np.zeros(len(texts))
     end = letters.size - 1
     done: list[tuple[list[str], Integers, Floats]] = []
-    for step in range(steps):
+    for _ in range(steps):
         logs = prices[:, None] + letters.after(contexts)
         if texts == [""]:
             logs[:, end] = -np.inf  # the empty string is no answer
         ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
-        most = beam * letters.size if step else logs.size
+        most = beam * letters.size
         if kept.texts == [""]:
             most = max(most, MOST_BEGINNINGS)
         chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
         if len(chosen) > most:
-            order = np.argpartition(-ranked.ravel()[chosen], most)[:most]
+            order = np.argsort(-ranked.ravel()[chosen], kind="stable")[:most]
             chosen = np.sort(chosen[order])
         origin, letter = np.divmod(chosen, letters.size)
         stops = letter == end
@@ -168,7 +168,8 @@ def _log_p_values(kept: Beam, people: Floats, known: Sequence[int]) -> Floats:
     """Return log p-values of the strings, adjusted for everything that was searched."""
     levels = len(people)
     weighted = kept.scores * np.sqrt(people)
-    later = _from_the_end(weighted) / np.sqrt(np.maximum(np.cumsum(people[::-1])[::-1], 1.0))
+    asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
+    later = _from_the_end(weighted) / np.sqrt(asked)
     adjusted = log_normal_tail(later) - _from_the_end(kept.prices)
     adjusted += np.log(np.array(known[:levels], np.float64)) + math.log(levels)
     adjusted[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end

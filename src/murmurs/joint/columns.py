@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed
 
 _FORMS = (
     "answers to several questions are a data frame or a mapping with a column for each question, "
@@ -26,7 +25,7 @@ def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
     [['tea', 'mate'], [30, 70]]
     """
     if isinstance(data, Mapping):
-        return [_named(data.__getitem__, list(data), name) for name in names]
+        return _in_rows([_named(data.__getitem__, list(data), name) for name in names], names)
     if hasattr(data, "column_names") and hasattr(data, "column"):  # Arrow
         return [_named(data.column, list(data.column_names), name) for name in names]
     if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas, polars
@@ -44,7 +43,20 @@ def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
         )
     if len(data) != len(names):
         raise ValueError(f"answers to {len(names)} questions are as many columns, not {len(data)}")
-    return list(data)
+    return _in_rows(list(data), names)
+
+
+def _in_rows(columns: list[Any], names: Sequence[str]) -> list[Any]:
+    """Return columns; refuse pandas Series whose rows are in different orders."""
+    series = [(name, c) for name, c in zip(names, columns, strict=True) if hasattr(c, "reindex")]
+    for name, column in series[1:]:
+        first, other = series[0]
+        if not column.index.equals(other.index):
+            raise ValueError(
+                f"the columns for {shown(first)} and {shown(name)} have different indexes, so it "
+                "is not clear which rows belong together: put them into one data frame"
+            )
+    return columns
 
 
 def _named(take: Any, known: list[Any], name: str) -> Any:
@@ -52,8 +64,10 @@ def _named(take: Any, known: list[Any], name: str) -> Any:
         return take(name)
     if name in known:
         raise ValueError(f"the data has {known.count(name)} columns called {shown(name)}")
-    told = listed(tuple(str(column) for column in known))
-    raise ValueError(f"the data has no column called {shown(name)}; it has {told}")
+    raise ValueError(
+        f"the data has no column called {shown(name)} among its {len(known)}: the first row of a "
+        "file, or the names of a data frame, must name the questions"
+    )
 
 
 def check_lengths(names: Sequence[str], lengths: Sequence[int]) -> None:

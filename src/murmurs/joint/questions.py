@@ -499,10 +499,16 @@ def _in_common_cohorts(questions: tuple[Question, ...]) -> list[Any]:
     least = min(counts)
     return [
         dataclasses.replace(part, cohorts=least)  # type: ignore[type-var]
-        if isinstance(part, OpenMechanism) and part.cohort_count != least
+        if "cohorts" in _fields(part) and part.cohort_count != least
         else part
         for part in parts
     ]
+
+
+def _fields(part: Any) -> set[str]:
+    """Return the parameters of an open mechanism; those of others stay as they are."""
+    is_open = isinstance(part, OpenMechanism)
+    return {field.name for field in dataclasses.fields(cast(Any, part))} if is_open else set()
 
 
 def _about(question: Question, error: Exception) -> Exception:

@@ -25,6 +25,10 @@ def aligned(
     Columns are in any form that `count` takes, or iterables of arrays; they are read side by side,
     in bounded memory. Columns of different lengths are refused.
     """
+    if isinstance(columns, str | bytes) or not hasattr(columns, "__len__"):
+        raise TypeError(
+            f"reports to {len(names)} questions are a list of columns, not {type(columns).__name__}"
+        )
     if len(columns) != len(names):
         raise ValueError(f"reports to {len(names)} questions are as many columns")
     sources = [

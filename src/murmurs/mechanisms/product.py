@@ -54,6 +54,11 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
                 raise TypeError(f"part {number} is itself a product: list all mechanisms in one")
             if not isinstance(part, Mechanism | OpenMechanism):
                 raise TypeError(f"part {number} is not a mechanism but {type(part).__name__}")
+            if isinstance(part.shape, Together):
+                raise TypeError(
+                    f"part {number} sends several reports itself, {part}: it cannot be asked "
+                    "together with others"
+                )
         self._set(parts=parts)
         counts = sorted({part.cohort_count for part in parts if part.cohort_count is not None})
         if len(counts) > 1:
@@ -486,6 +491,8 @@ class OpenProduct(Combined):
 def _coded(part: Part, column: Any) -> tuple[Integers, Any]:
     """Return a column as numbers, with the strings they stand for if the part takes any string."""
     if isinstance(part, OpenMechanism):
+        if isinstance(column, str | bytes):
+            raise TypeError("answers are a list of strings, not one string")
         numbers: dict[str, int] = {}
         forms: dict[str, str] = {}
         codes: Iterator[int] = (
