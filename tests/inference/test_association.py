@@ -79,6 +79,24 @@ def test_reports_that_nobody_sent_do_not_count() -> None:
         assert found.statistic == pytest.approx(seen.statistic)
 
 
+def test_contrasts_without_noise_are_left_out_on_every_processor() -> None:
+    """Rounding gives them a variance of about 1e-24, but not the same one on all processors."""
+    for epsilon, cells in (
+        (9.0, [90, 30, 60, 120]),
+        (14.0, [75, 75, 10, 140]),
+        (3.0, [5, 5, 5, 9]),
+    ):
+        both = mm.Product((mm.KRR(k=3, epsilon=epsilon), mm.KRR(k=3, epsilon=epsilon)))
+        table = np.zeros((3, 3), np.int64)
+        for kept in ([0, 1], [0, 2], [1, 2]):
+            table[:] = 0
+            table[np.ix_(kept, kept)] = np.reshape(cells, (2, 2))
+            found = mm.associate(Counts(both, sum(cells), table), test="score")
+            seen = stats.chi2_contingency(np.reshape(cells, (2, 2)), correction=False)
+            assert found.freedom == 1
+            assert found.statistic == pytest.approx(seen.statistic, rel=1e-6)
+
+
 def unary_covariance(mechanism: mm.SUE, law: Floats) -> Floats:
     """Return the covariance of the bits of a report, by going through all reports."""
     hit, miss = float(mechanism.channel.hit), float(mechanism.channel.miss)

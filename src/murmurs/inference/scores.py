@@ -29,6 +29,10 @@ _RANK = 1e-9
 """Variances below this part of the largest, on a scale of equal variances, are rounding errors."""
 
 
+_ROUNDING = 1e-12
+"""Standard errors below this part of the largest number they come from are rounding errors."""
+
+
 def whitening(covariance: Floats) -> Floats:
     """Return the map to independent scores with variance one; directions without noise vanish."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
@@ -186,10 +190,14 @@ def _side(axis: Axis, cohort: int, shares: Floats, sums: Floats, divisor: int) -
     model = _covariance(axis, cohort, shares, law)
     along = contrasts(axis.k).T @ law
     lever = along @ np.linalg.pinv(model, rcond=1e-11, hermitian=True)
-    observed = model
-    if axis.is_histogram:
-        observed = (np.diag(sums) - np.outer(sums, sums) / sums.sum()) / divisor
-    return Side(lever, sums, np.asarray(lever @ observed @ lever.T))
+    if not axis.is_histogram:
+        return Side(lever, sums, np.asarray(lever @ model @ lever.T))
+    # What is the same in all cells that reports are in does not matter, and would hide the rest.
+    rounding = _ROUNDING * np.abs(lever).max(axis=1)
+    lever = lever - (lever @ sums / sums.sum())[:, None]
+    noise = (lever * sums) @ lever.T / divisor
+    alive = np.diag(noise) > rounding**2
+    return Side(lever, sums, np.asarray(noise * np.outer(alive, alive)))
 
 
 def _covariance(axis: Axis, cohort: int, shares: Floats, law: Floats) -> Floats:
