@@ -19,6 +19,10 @@ Progress = Callable[[int, float], None]
 """Called after each step with the evaluations so far and the gap."""
 
 
+ROUNDING = 2.0**-44
+"""What rounding may add to the gap, for each report: with 10**12 of them, 0.06."""
+
+
 class NoiseDominates(UserWarning):
     """A warning: the noise is larger than the shares, and the most likely shares fit the noise."""
 
@@ -43,9 +47,9 @@ def climb(
     """Maximise a mixture likelihood over the simplex by accelerated EM, with a certificate.
 
     An EM step multiplies the shares by their derivatives d. As the log-likelihood is concave, it is
-    at most n (max d - 1) below its maximum: that is the certificate. Two EM steps give a direction
-    that is extrapolated (SQUAREM, Varadhan and Roland 2008), up to a maximal length that grows
-    while the likelihood increases and shrinks when it does not.
+    at most n (max d - 1) below its maximum: that is the certificate, up to rounding. Two EM steps
+    give a direction that is extrapolated (SQUAREM, Varadhan and Roland 2008), up to a maximal
+    length that grows while the likelihood increases and shrinks when it does not.
     """
     tolerance, most = real(tolerance, "tolerance", 0.0, 1e9), whole(most, "most", 1, 10**9)
     shares = start
@@ -56,7 +60,7 @@ def climb(
         if progress is not None:
             progress(evaluations, gap)
         if gap <= tolerance or evaluations >= most:
-            return Ascent(shares, evaluations, gap, gap <= tolerance)
+            return Ascent(shares, evaluations, gap, gap <= max(tolerance, n * ROUNDING))
         one = _normal(shares * derivative)
         two = _normal(one * step(one)[0])
         r, v = one - shares, two - 2 * one + shares
