@@ -134,6 +134,11 @@ the strings found that somebody could hold and that nobody could, as means over 
 part of the 95 % intervals of the strings found that contain the share in the population. The search
 time is processor time on one core; memory is the peak of the process.
 
+The constant of the noise floor, 3.5 standard errors of an average level, was chosen on domain
+names, baby names, words and host names after seeing which strings were found. So the column *above
+the floor* is no independent check of it. The search was developed on these settings, with the seeds
+of the first runs.
+
 The first four settings are that of section 5.2 of Fanti, Pihur and Erlingsson (2016), whose method
 found 5 strings and one false one with a million people.
 

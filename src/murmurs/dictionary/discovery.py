@@ -42,7 +42,7 @@ MUCH = 0.25
 FLOOR = 3.5
 """Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
 
-Measured in `benchmarks.dictionary`: on domain names, baby names, words and host names.
+Chosen on the domain names, baby names, words and host names of `benchmarks.dictionary`.
 """
 
 
