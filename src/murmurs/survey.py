@@ -27,6 +27,9 @@ from murmurs.question_file import QuestionFile
 FORMAT = 1
 """The document version that this release writes; it reads all versions up to this one."""
 
+MOST_SEGMENTS = 200
+"""The most segments of a survey: results are kept for each of them."""
+
 
 class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     name: str
@@ -34,11 +37,15 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     version: int = 1
     murmurs: int = FORMAT
     joint: list[JointFile] = []
+    segments: list[str] = []
 
 
 @dataclass(frozen=True)
 class Survey:
     """Questions under a name and a version; ``joints`` say which are reported together.
+
+    ``segments`` are groups of devices, such as releases of an app. Each device sends the name of
+    its segment in plain text beside its reports, so a segment must be no secret.
 
     >>> survey = Survey.from_toml('''
     ... name = "coffee"
@@ -57,6 +64,7 @@ class Survey:
     questions: tuple[Question, ...]
     version: int = 1
     joints: tuple[Joint, ...] = ()
+    segments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name, "a survey")
@@ -81,6 +89,19 @@ class Survey:
                 raise ValueError(f"survey {name} has the question {shown(question.name)} twice")
             seen.add(question.name)
         self._check_joints(seen)
+        self._check_segments()
+
+    def _check_segments(self) -> None:
+        name = shown(self.name)
+        object.__setattr__(self, "segments", as_tuple(self.segments, f"segments of {name}"))
+        for number, segment in enumerate(self.segments):
+            check_name(segment, f"segment {number} of survey {name}")
+            if segment in self.segments[:number]:
+                raise ValueError(f"survey {name} has the segment {shown(segment)} twice")
+        if len(self.segments) > MOST_SEGMENTS:
+            raise ValueError(
+                f"survey {name} has {len(self.segments)} segments; at most {MOST_SEGMENTS} are kept"
+            )
 
     def _check_joints(self, seen: set[str]) -> None:
         """Refuse joints of other questions, and a question that would be reported twice."""
@@ -132,13 +153,20 @@ class Survey:
         questions = tuple(question.settled() for question in file.questions)
         known = {question.name: question for question in questions}
         joints = tuple(joint.settled(known) for joint in file.joint)
-        return cls(file.name, questions, file.version, joints)
+        return cls(file.name, questions, file.version, joints, tuple(file.segments))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the questions, and those of the joints."""
         joints = tuple(joint.name for joint in self.joints)
         return (*(question.name for question in self.questions), *joints)
+
+    @property
+    def reported(self) -> tuple[Asked, ...]:
+        """What devices report to: the joints, and the questions that are in none of them."""
+        together = {name for joint in self.joints for name in joint.names}
+        alone = tuple(q for q in self.questions if q.name not in together)
+        return (*alone, *self.joints)
 
     def question(self, name: str) -> Question:
         """Return the question with this name."""
@@ -181,14 +209,18 @@ class Survey:
 
     def to_document(self) -> dict[str, Any]:
         """Return the survey as plain values for JSON."""
-        document = {
+        document: dict[str, Any] = {
             "murmurs": FORMAT,
             "name": self.name,
             "version": self.version,
             "questions": [question.to_document() for question in self.questions],
         }
         joints = [joint.to_entry() for joint in self.joints]
-        return document | ({"joint": joints} if joints else {})
+        if joints:
+            document["joint"] = joints
+        if self.segments:
+            document["segments"] = list(self.segments)
+        return document
 
     def to_json(self) -> str:
         """Return the document that is published."""
