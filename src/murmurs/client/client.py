@@ -274,9 +274,8 @@ class Client:
         with self._reading() as state:
             return len(state.queue)
 
-    @property
     def askable(self) -> tuple[str, ...]:
-        """The names of the questions and joints that may be answered in this period.
+        """Return the names of the questions and joints that may be answered in this period.
 
         The budget may still refuse an answer.
         """
