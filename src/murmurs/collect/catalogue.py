@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 
 from murmurs.boundary.checks import shown
 from murmurs.collect.store import Collection, Store, Token
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
+
+_FIRST = datetime.date(1970, 1, 1)
+
+
+def date_of(day: int) -> datetime.date:
+    """Return the date of a day that is counted from 1970-01-01.
+
+    >>> date_of(20_908).isoformat()
+    '2027-03-31'
+    """
+    return _FIRST + datetime.timedelta(day)
+
+
+def day_of(date: datetime.date) -> int:
+    """Return the number of a day, counted from 1970-01-01."""
+    return (date - _FIRST).days
 
 
 @dataclass(frozen=True)
@@ -30,8 +47,14 @@ class Entry:
 
     def why_not(self, day: int) -> str | None:
         """Return why the survey takes no submissions on this day; None if it does."""
+        name, terms = shown(self.survey.name), self.survey.terms
         if self.collection.state != "open":
-            return f"survey {shown(self.survey.name)} is closed"
+            return f"survey {name} is closed"
+        date = date_of(day)
+        if terms.opens is not None and date < terms.opens:
+            return f"survey {name} opens on {terms.opens}"
+        if terms.closes is not None and date > terms.closes:
+            return f"survey {name} closed on {terms.closes}"
         return None
 
 
