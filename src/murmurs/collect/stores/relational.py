@@ -75,7 +75,8 @@ where survey = :survey and question = :question group by day, segment order by d
 """
 _ADD_TOKEN = """
 insert into tokens (name, digest, scope, surveys) values (:name, :digest, :scope, :surveys)
-on conflict (name) do nothing returning name
+on conflict (name) do update set name = excluded.name where tokens.digest = excluded.digest
+returning name
 """
 _SOME_IDS = """
 select survey, id, day from ids where (survey, id) > (:survey, :id)
@@ -412,6 +413,7 @@ class Relational(Store):
             rows = session.run(_OLD_DAYS, survey=survey, before=before_day)
 
         def forget(session: Session, series: int, day: int) -> int:
+            session.hold_counts()
             where, total = {"series": series, "day": day}, 0
             for table in ("counts", "recent"):
                 gone = f"delete from {table} where series = :series and day = :day returning n"
