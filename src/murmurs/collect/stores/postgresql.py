@@ -74,15 +74,22 @@ class PostgreSQLStore(Relational):
         self._measured = (0.0, 0)
         self._measuring = threading.Lock()
         self._closed = False
-        self._write(self._prepare)
-        if collecting:
-            self._sweep()
+        try:
+            self._write(self._prepare)
+            if collecting:
+                self._sweep()
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self, session: Session) -> None:
         """Make the tables of a new store, or bring those of an older one up to date."""
         assert isinstance(session, PostgreSQLSession)
+        ((schema,),) = session.run("select quote_ident(current_schema())")
+        if schema is None:
+            raise StoreError(f"the {self.place} has no schema of its search_path: create it first")
         session.hold("format")
-        ((there,),) = session.run("select to_regclass('meta')::text")
+        ((there,),) = session.run("select to_regclass(:name)::text", name=f"{schema}.meta")
         if there is None:
             if not self._collecting:
                 raise StoreError(f"there is no store in the {self.place}")
