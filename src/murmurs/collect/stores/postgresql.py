@@ -259,12 +259,6 @@ class PostgreSQLStore(Relational):
                 f"{self._quota:,}: raise the quota, or delete old reports or ids"
             )
 
-    def check(self) -> None:
-        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
-        self._check_collecting()
-        self._check_room()
-        self._write(lambda session: session.run("update meta set value = value"))
-
     def close(self) -> None:
         """Let go of all connections; calling it twice is fine."""
         self._closed = True

@@ -167,5 +167,9 @@ def _translated(sql: str) -> bytes:
 def connected(url: str) -> psycopg.Connection[Row]:
     """Return a connection on which a transaction is on the disk once it is committed."""
     db: psycopg.Connection[Row] = psycopg.connect(url, autocommit=True, connect_timeout=10)
-    db.execute(_SETTINGS.encode())
+    try:
+        db.execute(_SETTINGS.encode())
+    except BaseException:
+        db.close()
+        raise
     return db

@@ -95,6 +95,11 @@ union select distinct series, day from kept
 where series in (select number from series where survey = :survey) and day < :before
 """
 
+_CHECK = """
+insert into meta (key, value) values ('checked', '0')
+on conflict (key) do update set value = case meta.value when '0' then '1' else '0' end
+"""
+
 _FIRST_DAY, _LAST_DAY = -(2**31), 2**31 - 1
 
 
@@ -426,6 +431,12 @@ class Relational(Store):
             self._write(lambda session, where=where: forget(session, *where))  # type: ignore[misc]
             for where in rows
         )
+
+    def check(self) -> None:
+        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
+        self._check_collecting()
+        self._check_room()
+        self._write(lambda session: session.run(_CHECK))
 
     def verify(self) -> None:
         """Read everything; raise a `StoreError` that says what is damaged, if something is."""

@@ -20,7 +20,14 @@ from murmurs.collect.store import StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Session
-from murmurs.collect.stores.sqlite_session import SCHEMA, WAIT, SQLiteSession, connected, locked
+from murmurs.collect.stores.sqlite_session import (
+    SCHEMA,
+    WAIT,
+    SQLiteSession,
+    connected,
+    locked,
+    refuse_others,
+)
 
 if TYPE_CHECKING:
     from murmurs.collect.stores.postgresql import PostgreSQLStore
@@ -79,6 +86,7 @@ class SQLiteStore(Relational):
             if self._collecting:
                 self._lock = locked(self.directory)
             try:
+                refuse_others(self._path)
                 self._connection = self._connected()
                 self._write(self._prepare)
             except BaseException:
@@ -94,8 +102,6 @@ class SQLiteStore(Relational):
     def _prepare(self, session: Session) -> None:
         """Make the tables of a new store, or bring those of an older one up to date."""
         if not session.run("select 1 from sqlite_schema where name = 'meta'"):
-            if not self._collecting or session.run("select 1 from sqlite_schema"):
-                raise StoreError(f"{self._path} is not a store")
             self._db.execute(SCHEMA)
             session.run("insert into meta values ('format', :value)", value=str(formats.FORMAT))
             return
@@ -122,7 +128,12 @@ class SQLiteStore(Relational):
                 f"another process has been writing to {self.directory} for more than "
                 f"{WAIT // 1000} seconds: try again"
             ) from None
-        except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
+        except (
+            apsw.ReadOnlyError,
+            apsw.CantOpenError,
+            apsw.PermissionsError,
+            apsw.IOError,
+        ) as error:
             raise StoreError(f"cannot write to {self.directory}: {error}") from None
         except (apsw.CorruptError, apsw.NotADBError) as error:
             raise StoreError(
@@ -249,12 +260,6 @@ class SQLiteStore(Relational):
     def _pragma(self, name: str) -> int:
         ((value,),) = self._db.execute(f"pragma {name}").fetchall()
         return int(str(value))
-
-    def check(self) -> None:
-        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
-        self._check_collecting()
-        self._check_room()
-        self._write(lambda session: session.run("update meta set value = value"))
 
     def _verify_pages(self) -> None:
         with self._read() as session:

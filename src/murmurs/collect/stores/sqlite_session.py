@@ -119,16 +119,28 @@ class SQLiteSession:
 def connected(path: Path, vfs: str | None = None) -> apsw.Connection:
     """Return a connection on which a transaction is on the disk once it is committed."""
     db = apsw.Connection(str(path), vfs=vfs)
-    db.set_busy_timeout(WAIT)
-    db.execute(_SETTINGS)
+    try:
+        db.set_busy_timeout(WAIT)
+        db.execute(_SETTINGS).fetchall()  # else it would stop at the first row of an answer
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+def refuse_others(path: Path) -> None:
+    """Refuse a database that is no store, before it is changed in any way."""
+    if path.exists() and path.stat().st_size:
+        with contextlib.closing(apsw.Connection(str(path))) as db:
+            if not db.execute("select 1 from sqlite_schema where name = 'meta'").fetchall():
+                raise StoreError(f"{path} is not a store")
 
 
 def locked(directory: Path) -> apsw.Connection:
     """Return a connection that holds the directory until it is closed, or the process ends."""
     lock = apsw.Connection(str(directory / "lock"))
     try:
-        lock.execute("pragma journal_mode = memory; begin exclusive")
+        lock.execute("pragma journal_mode = memory; begin exclusive").fetchall()
     except apsw.BusyError:
         lock.close()
         raise StoreError(
