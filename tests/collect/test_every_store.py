@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -215,6 +217,7 @@ def test_reading_reports_is_of_one_moment(store: Store) -> None:
     assert sum(map(len, batches)) == len(model.reports(part))
     unfinished = store.reports(part)
     next(unfinished)
+    assert isinstance(unfinished, Generator)
     unfinished.close()
     store.fold()
 
@@ -452,8 +455,8 @@ SOME = [
 )
 @given(steps=Steps)
 def test_any_sequence_of_calls_agrees_with_the_model(
-    new_place: NewPlace, steps: list[tuple]
-) -> None:  # type: ignore[type-arg]
+    new_place: NewPlace, steps: list[tuple[Any, ...]]
+) -> None:
     place, model = new_place(), Model()
     store = open_store(place)
     for survey in (EVERY_KIND, PLAIN):

@@ -33,7 +33,7 @@ class Failing(apsw.VFS):
         super().__init__("failing", "")
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
-        return FailingFile("", name, flags)  # type: ignore[arg-type]
+        return FailingFile("", name, flags)
 
     @classmethod
     def perhaps(cls, call: str) -> None:

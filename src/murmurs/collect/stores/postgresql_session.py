@@ -72,7 +72,7 @@ create table tokens (
 alter table recent alter column reports set storage external;
 alter table kept alter column reports set storage external;
 """
-_SETTINGS = """
+SETTINGS = """
 set statement_timeout = '60s';
 set lock_timeout = '20s';
 set idle_in_transaction_session_timeout = '15min';
@@ -168,7 +168,7 @@ def connected(url: str) -> psycopg.Connection[Row]:
     """Return a connection on which a transaction is on the disk once it is committed."""
     db: psycopg.Connection[Row] = psycopg.connect(url, autocommit=True, connect_timeout=10)
     try:
-        db.execute(_SETTINGS.encode())
+        db.execute(SETTINGS.encode())
     except BaseException:
         db.close()
         raise
