@@ -57,6 +57,7 @@ from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import Given, Study
 from murmurs.randomness.verbs import Randomness
 from murmurs.survey import Survey
+from murmurs.terms import Terms
 
 __version__ = "0.1.0"
 
@@ -106,6 +107,7 @@ __all__ = [
     "Study",
     "Subset",
     "Survey",
+    "Terms",
     "Trend",
     "Warner",
     "associate",

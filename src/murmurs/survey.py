@@ -7,8 +7,10 @@ fingerprint is the SHA-256 of its canonical form (RFC 8785): any change makes it
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +23,10 @@ from murmurs.boundary.documents import canonical, document, reading_as
 from murmurs.boundary.texts import as_tuple, check_name, listed
 from murmurs.joint import Asked, Joint
 from murmurs.joint.entry import JointFile
+from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.question import Question
 from murmurs.question_file import QuestionFile
+from murmurs.terms import FIELDS, NO_TERMS, Terms
 
 FORMAT = 1
 """The document version that this release writes; it reads all versions up to this one."""
@@ -38,6 +42,16 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     murmurs: int = FORMAT
     joint: list[JointFile] = []
     segments: list[str] = []
+    title: str = ""
+    purpose: str = ""
+    owner: str = ""
+    every: str | int | None = None
+    lifetime_epsilon: float | None = None
+    memory: str | None = None
+    period: str | int | None = None
+    opens: datetime.date | None = None
+    closes: datetime.date | None = None
+    minimum_reports: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,8 @@ class Survey:
     """Questions under a name and a version; ``joints`` say which are reported together.
 
     ``segments`` are groups of devices, such as releases of an app. Each device sends the name of
-    its segment in plain text beside its reports, so a segment must be no secret.
+    its segment in plain text beside its reports, so a segment must be no secret. ``terms`` say who
+    asks, how often, until when, and what a device may spend.
 
     >>> survey = Survey.from_toml('''
     ... name = "coffee"
@@ -65,6 +80,7 @@ class Survey:
     version: int = 1
     joints: tuple[Joint, ...] = ()
     segments: tuple[str, ...] = ()
+    terms: Terms = NO_TERMS
 
     def __post_init__(self) -> None:
         check_name(self.name, "a survey")
@@ -90,6 +106,18 @@ class Survey:
             seen.add(question.name)
         self._check_joints(seen)
         self._check_segments()
+        self._check_terms()
+
+    def _check_terms(self) -> None:
+        if not isinstance(self.terms, Terms):
+            raise TypeError(
+                f"survey {shown(self.name)} has {shown(self.terms)} for terms: Terms(every='week')"
+            )
+        if self.terms.memory is not None and not any(map(keeps_response, self.reported)):
+            raise ValueError(
+                f"survey {shown(self.name)} has the memory {shown(self.terms.memory)}, but no "
+                "question that is reported by itself has a permanent response: leave memory out"
+            )
 
     def _check_segments(self) -> None:
         name = shown(self.name)
@@ -153,7 +181,8 @@ class Survey:
         questions = tuple(question.settled() for question in file.questions)
         known = {question.name: question for question in questions}
         joints = tuple(joint.settled(known) for joint in file.joint)
-        return cls(file.name, questions, file.version, joints, tuple(file.segments))
+        terms = Terms(**{name: getattr(file, name) for name in FIELDS})
+        return cls(file.name, questions, file.version, joints, tuple(file.segments), terms)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -220,7 +249,7 @@ class Survey:
             document["joint"] = joints
         if self.segments:
             document["segments"] = list(self.segments)
-        return document
+        return document | self.terms.to_document()
 
     def to_json(self) -> str:
         """Return the document that is published."""
@@ -235,6 +264,14 @@ class Survey:
     def short_fingerprint(self) -> str:
         """The first 12 digits, for people to read; never used for comparisons."""
         return self.fingerprint[:12]
+
+
+def keeps_response(asked: Asked) -> bool:
+    """Whether devices keep a permanent response to a question, which bounds what it ever costs."""
+    mechanism = asked.mechanism
+    return isinstance(mechanism, Longitudinal) and math.isfinite(
+        mechanism.epsilon_permanent_realised
+    )
 
 
 def _refuse_path(text: object, name: str) -> None:

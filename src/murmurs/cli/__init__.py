@@ -37,6 +37,8 @@ class Commands(click.Group):
         "joint",
         "compare",
         "trend",
+        "serve",
+        "token",
         "mechanisms",
         "tune",
         "rappor",

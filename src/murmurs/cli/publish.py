@@ -9,6 +9,7 @@ import click
 
 from murmurs.boundary.reading import contents
 from murmurs.boundary.writing import STANDARD, is_standard_output, writing
+from murmurs.budget import concerns
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -22,6 +23,7 @@ from murmurs.joint import Asked, Joint
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.present.text import table
 from murmurs.survey import Survey
+from murmurs.terms import in_words
 
 
 @click.command("publish", cls=Command)
@@ -50,7 +52,11 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         file.write(survey.to_json().encode())
     beside = is_standard_output(output)
     if as_json:
-        print_json({"survey": survey.name, "fingerprint": survey.fingerprint}, err=beside)
+        document = {"survey": survey.name, "fingerprint": survey.fingerprint}
+        told = survey.terms.to_document() | (
+            {"concerns": found} if (found := concerns(survey)) else {}
+        )
+        print_json(document | told, err=beside)
         return
     everything: list[Asked] = [*survey.questions, *survey.joints]
     rows = [
@@ -76,6 +82,35 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         "bytes per report",
     ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
+    if terms := _terms(survey):
+        say("\n" + "\n".join(terms), err=beside)
+    for concern in concerns(survey):
+        say(f"\nNote: {concern}", err=True)
+
+
+def _terms(survey: Survey) -> list[str]:
+    """Return what the survey says about its collection, a line each."""
+    terms = survey.terms
+    days = [f"from {terms.opens}"] if terms.opens else []
+    days += [f"to {terms.closes}"] if terms.closes else []
+    least = terms.minimum_reports
+    kept = f", for one {terms.period} each" if isinstance(terms.period, str) else ""
+    kept = f", for {terms.period} days each" if isinstance(terms.period, int) else kept
+    lines = {
+        "title": terms.title,
+        "purpose": terms.purpose,
+        "owner": terms.owner,
+        "answers": "" if terms.every is None else f"{in_words(terms.every)} per device",
+        "lifetime": f"epsilon {terms.lifetime_epsilon:g} per device, over all questions and days"
+        if terms.lifetime_epsilon
+        else "",
+        "memory": f"permanent responses by {terms.memory}{kept}" if terms.memory else "",
+        "open": f"{' '.join(days)}, UTC" if days else "",
+        "results": f"shown from {least:,} reports on" if least else "",
+        "segments": ", ".join(survey.segments),
+    }
+    width = max(map(len, lines))
+    return [f"{name:<{width}}  {line}" for name, line in lines.items() if line]
 
 
 def _keep_published(output: Path, survey: Survey, source: Path) -> None:

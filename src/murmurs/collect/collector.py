@@ -1,0 +1,56 @@
+"""Collector: a store with its writer, surveys, tokens, limits and metrics, as the routes use it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from murmurs.collect.catalogue import Catalogue
+from murmurs.collect.intake import Intake
+from murmurs.collect.limits import Limits, Memory, Rates
+from murmurs.collect.metrics import Metrics
+from murmurs.collect.store import Store
+from murmurs.collect.writer import Writer
+
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an operator decides about a collector."""
+
+    limits: Limits = field(default_factory=Limits)
+    keys: bool = False
+    """Whether a submission needs a key: a token with the scope "submit"."""
+    origins: tuple[str, ...] = ()
+    """Origins of web pages that may send submissions and read results; ("*",) for all."""
+    refresh_seconds: float = 2.0
+    """How often surveys and tokens are read again, as other processes may have changed them."""
+
+
+class Collector:
+    """Everything that the routes share. ``clock`` tells the time in seconds since 1970."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        settings: Settings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.writer = store, writer
+        self.settings = Settings() if settings is None else settings
+        self.limits, self.metrics = self.settings.limits, Metrics()
+        self.catalogue = Catalogue()
+        self.intake = Intake(self.catalogue, self.limits)
+        self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
+        self._clock = clock
+        self.connections: Callable[[], int] = lambda: 0
+        """How many connections the server has; it fills this in."""
+        self.catalogue.refresh(store)
+
+    @property
+    def today(self) -> int:
+        """The day in UTC, counted from 1970-01-01: all that is ever kept of the time."""
+        return int(self._clock()) // DAY
