@@ -1,8 +1,4 @@
-"""Copies of a store in one file, which any kind of store can be restored from.
-
-A copy is an SQLite database with the tables of `murmurs.collect.stores.sqlite`, whichever database
-the store is in, so that it also moves a store from one kind to another.
-"""
+"""Files that appear complete, and only once they are on the disk."""
 
 from __future__ import annotations
 

@@ -100,6 +100,7 @@ def read_recent(session: Session, last: int, asked: Mapping[int, Asked]) -> list
 
 def apply(session: Session, fold: Fold) -> None:
     """Replace recent reports by their counts; keep them elsewhere if counts do not suffice."""
+    session.hold_counts()
     if session.take_recent(fold.numbers) != len(fold.numbers):
         raise GoneError
     where = {"series": fold.series, "day": fold.day}

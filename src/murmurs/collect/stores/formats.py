@@ -17,8 +17,16 @@ FORMAT = 1
 
 MIGRATIONS: Mapping[int, Sequence[str]] = {}
 
-TABLES = ("surveys", "series", "ids", "recent", "counts", "kept", "tokens")
-"""Every table but ``meta``, which has the format; those that others refer to come first."""
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "surveys": ("number", "fingerprint", "document", "state", "first_day"),
+    "series": ("number", "survey", "question", "segment"),
+    "ids": ("survey", "id", "day"),
+    "recent": ("number", "series", "day", "n", "reports"),
+    "counts": ("series", "day", "n", "cells"),
+    "kept": ("number", "series", "day", "n", "reports"),
+    "tokens": ("name", "digest", "scope", "surveys"),
+}
+"""The tables with what was collected, and the columns that all stores have."""
 
 
 def check_format(found: object, place: str, *, migrating: bool) -> int:

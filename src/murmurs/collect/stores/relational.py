@@ -75,7 +75,8 @@ where survey = :survey and question = :question group by day, segment order by d
 """
 _ADD_TOKEN = """
 insert into tokens (name, digest, scope, surveys) values (:name, :digest, :scope, :surveys)
-on conflict (name) do nothing returning name
+on conflict (name) do update set name = excluded.name where tokens.digest = excluded.digest
+returning name
 """
 _SOME_IDS = """
 select survey, id, day from ids where (survey, id) > (:survey, :id)
@@ -92,6 +93,11 @@ union select distinct series, day from recent
 where series in (select number from series where survey = :survey) and day < :before
 union select distinct series, day from kept
 where series in (select number from series where survey = :survey) and day < :before
+"""
+
+_CHECK = """
+insert into meta (key, value) values ('checked', '0')
+on conflict (key) do update set value = case meta.value when '0' then '1' else '0' end
 """
 
 _FIRST_DAY, _LAST_DAY = -(2**31), 2**31 - 1
@@ -412,6 +418,7 @@ class Relational(Store):
             rows = session.run(_OLD_DAYS, survey=survey, before=before_day)
 
         def forget(session: Session, series: int, day: int) -> int:
+            session.hold_counts()
             where, total = {"series": series, "day": day}, 0
             for table in ("counts", "recent"):
                 gone = f"delete from {table} where series = :series and day = :day returning n"
@@ -424,6 +431,12 @@ class Relational(Store):
             self._write(lambda session, where=where: forget(session, *where))  # type: ignore[misc]
             for where in rows
         )
+
+    def check(self) -> None:
+        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
+        self._check_collecting()
+        self._check_room()
+        self._write(lambda session: session.run(_CHECK))
 
     def verify(self) -> None:
         """Read everything; raise a `StoreError` that says what is damaged, if something is."""

@@ -15,12 +15,16 @@ class Session(Protocol):
         """Run one statement; return its rows."""
         ...
 
-    def stream(self, sql: str, **parameters: Any) -> Iterator[Row]:
-        """Run one query; return its rows one by one, without holding all of them."""
+    def stream(self, sql: str, *, at_once: int = 10, **parameters: Any) -> Iterator[Row]:
+        """Run one query; return its rows one by one, holding at most ``at_once`` of them."""
         ...
 
     def insert_ids(self, survey: int, ids: Iterable[bytes], day: int) -> set[bytes]:
         """Insert ids of a survey that are not there yet; return those."""
+        ...
+
+    def hold_counts(self) -> None:
+        """Wait until no other transaction changes counts; then none does before this one ends."""
         ...
 
     def take_recent(self, numbers: list[int]) -> int:

@@ -10,117 +10,38 @@ from __future__ import annotations
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
 from murmurs.collect.store import StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.relational import Relational
-from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.sqlite_session import (
+    SCHEMA,
+    WAIT,
+    SQLiteSession,
+    connected,
+    locked,
+    refuse_others,
+)
+
+if TYPE_CHECKING:
+    from murmurs.collect.stores.postgresql import PostgreSQLStore
 
 Result = TypeVar("Result")
 
-SCHEMA = """
-create table meta (key text primary key, value text not null) strict;
-create table surveys (
-    number integer primary key autoincrement,
-    fingerprint text not null unique,
-    document text not null,
-    state text not null,
-    first_day integer not null,
-    changes integer not null default 0
-) strict;
-create table series (
-    number integer primary key autoincrement,
-    survey integer not null,
-    question text not null,
-    segment text
-) strict;
-create index series_of_survey on series (survey, question);
-create table ids (
-    survey integer not null,
-    id blob not null,
-    day integer not null,
-    primary key (survey, id)
-) strict, without rowid;
-create table recent (
-    number integer primary key autoincrement,
-    series integer not null,
-    day integer not null,
-    n integer not null,
-    reports blob not null
-) strict;
-create index recent_of_series on recent (series, day);
-create table counts (
-    series integer not null,
-    day integer not null,
-    n integer not null,
-    cells blob not null,
-    primary key (series, day)
-) strict;
-create table kept (
-    number integer primary key autoincrement,
-    series integer not null,
-    day integer not null,
-    n integer not null,
-    reports blob not null
-) strict;
-create index kept_of_series on kept (series, day);
-create table tokens (
-    name text primary key,
-    digest blob not null,
-    scope text not null,
-    surveys text not null
-) strict;
-"""
 _FORMAT = "select value from meta where key = 'format'"
-_IDS = "insert into ids (survey, id, day) values (?, ?, ?) on conflict do nothing returning id"
-_TAKE = """
-delete from recent where number in (select value from json_each(:numbers)) returning number
-"""
-_CHANGED = "update surveys set changes = changes + 1 where number = :number"
 
 DATABASE = "store.sqlite"
-LOCK = "lock"
-
-WAIT = 10_000
-"""How many milliseconds to wait for another process that is writing."""
 
 RESERVE = 2**25
 """Bytes that submissions leave free on the disk, so that there is room for upkeep."""
 
 _PAGES_AT_ONCE = 1000
-
-
-class SQLiteSession:
-    """One transaction on one connection."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
-
-    def run(self, sql: str, **parameters: Any) -> list[Row]:
-        """Run one statement; return its rows."""
-        return list(self._db.execute(sql, parameters))
-
-    def stream(self, sql: str, **parameters: Any) -> Iterator[Row]:
-        """Run one query; return its rows one by one."""
-        yield from self._db.execute(sql, parameters)
-
-    def insert_ids(self, survey: int, ids: Iterable[bytes], day: int) -> set[bytes]:
-        """Insert ids of a survey that are not there yet; return those."""
-        rows = self._db.executemany(_IDS, [(survey, identity, day) for identity in ids])
-        return {identity for (identity,) in rows}
-
-    def take_recent(self, numbers: list[int]) -> int:
-        """Delete recent reports by their numbers; return how many of them were still there."""
-        return len(self.run(_TAKE, numbers=str(numbers)))
-
-    def changed(self, survey: int) -> None:
-        """Note that reports to a survey were added or deleted."""
-        self.run(_CHANGED, number=survey)
 
 
 class SQLiteStore(Relational):
@@ -163,8 +84,9 @@ class SQLiteStore(Relational):
             raise StoreError(f"cannot make a store in {self.directory}: {error}") from None
         with self._translated():
             if self._collecting:
-                self._lock = _locked(self.directory)
+                self._lock = locked(self.directory)
             try:
+                refuse_others(self._path)
                 self._connection = self._connected()
                 self._write(self._prepare)
             except BaseException:
@@ -175,20 +97,11 @@ class SQLiteStore(Relational):
             self._sweep()
 
     def _connected(self) -> apsw.Connection:
-        db = apsw.Connection(str(self._path), vfs=self._vfs)
-        db.set_busy_timeout(WAIT)
-        db.execute(
-            "pragma auto_vacuum = incremental; pragma journal_mode = wal; "
-            "pragma synchronous = full; pragma secure_delete = fast; "
-            "pragma journal_size_limit = 67108864; pragma temp_store = memory"
-        )
-        return db
+        return connected(self._path, self._vfs)
 
     def _prepare(self, session: Session) -> None:
         """Make the tables of a new store, or bring those of an older one up to date."""
         if not session.run("select 1 from sqlite_schema where name = 'meta'"):
-            if not self._collecting or session.run("select 1 from sqlite_schema"):
-                raise StoreError(f"{self._path} is not a store")
             self._db.execute(SCHEMA)
             session.run("insert into meta values ('format', :value)", value=str(formats.FORMAT))
             return
@@ -215,7 +128,12 @@ class SQLiteStore(Relational):
                 f"another process has been writing to {self.directory} for more than "
                 f"{WAIT // 1000} seconds: try again"
             ) from None
-        except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
+        except (
+            apsw.ReadOnlyError,
+            apsw.CantOpenError,
+            apsw.PermissionsError,
+            apsw.IOError,
+        ) as error:
             raise StoreError(f"cannot write to {self.directory}: {error}") from None
         except (apsw.CorruptError, apsw.NotADBError) as error:
             raise StoreError(
@@ -292,6 +210,11 @@ class SQLiteStore(Relational):
             with contextlib.closing(self._connected()) as db:
                 db.execute("vacuum into ?", (str(temporary),))
 
+    def pour_into(self, other: PostgreSQLStore) -> None:
+        """Copy everything to a new store of the other kind."""
+        with self._read() as session:
+            other.load(session)
+
     def vacuum(self) -> None:
         """Give room that is no longer used back to the disk, a little at a time."""
         left = None
@@ -338,12 +261,6 @@ class SQLiteStore(Relational):
         ((value,),) = self._db.execute(f"pragma {name}").fetchall()
         return int(str(value))
 
-    def check(self) -> None:
-        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
-        self._check_collecting()
-        self._check_room()
-        self._write(lambda session: session.run("update meta set value = value"))
-
     def _verify_pages(self) -> None:
         with self._read() as session:
             problems = [text for (text,) in session.run("pragma integrity_check")]
@@ -363,17 +280,3 @@ class SQLiteStore(Relational):
         with contextlib.suppress(IndexError):
             while True:
                 self._idle.pop().close()
-
-
-def _locked(directory: Path) -> apsw.Connection:
-    """Return a connection that holds the directory until it is closed, or the process ends."""
-    lock = apsw.Connection(str(directory / LOCK))
-    try:
-        lock.execute("pragma journal_mode = memory; begin exclusive")
-    except apsw.BusyError:
-        lock.close()
-        raise StoreError(
-            f"another collector is using {directory}: stop it first, or give this one a directory "
-            "of its own; several collectors can share a PostgreSQL store"
-        ) from None
-    return lock
