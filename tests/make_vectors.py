@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import struct
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,6 +40,7 @@ from murmurs import (
     ProjectiveGeometry,
     Rappor,
     Subset,
+    Survey,
 )
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
@@ -348,6 +350,74 @@ PERMUTED = [  # k, cohorts, width, salt
 ]
 
 
+SUBMISSIONS: list[tuple[str, int, dict[str, list[Any]], str | None]] = [
+    (
+        """
+        name = "coffee"
+        [[questions]]
+        name = "hot"
+        labels = ["yes", "no"]
+        epsilon = 1.0
+        """,
+        3,
+        {"hot": [0, 1, 1]},
+        None,
+    ),
+    (
+        """
+        name = "shapes"
+        [[questions]]
+        name = "bits"
+        labels = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
+        mechanism = {name = "OUE", epsilon = 1.0}
+        [[questions]]
+        name = "set"
+        labels = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
+        mechanism = {name = "Subset", epsilon = 1.0, w = 3}
+        [[questions]]
+        name = "hash"
+        labels = ["a", "b", "c"]
+        mechanism = {name = "LocalHashing", epsilon = 1.0}
+        [[questions]]
+        name = "Zürich"
+        mechanism = {name = "ORappor", epsilon = 2.0, width = 12, cohorts = 300}
+        """,
+        2,
+        {
+            "bits": ["AQI=", "AAA="],
+            "set": [[0, 4, 9], [1, 2, 3]],
+            "hash": [[2**32 - 1, 1], [0, 0]],
+            "Zürich": [[258, "AQg="], [299, "/w8="]],
+        },
+        None,
+    ),
+    (
+        """
+        name = "cafe"
+        segments = ["beta", "release"]
+        [[questions]]
+        name = "drink"
+        labels = ["espresso", "filter", "tea", "nothing"]
+        mechanism = {name = "KRR", epsilon = 1.0}
+        [[questions]]
+        name = "size"
+        labels = ["small", "large"]
+        epsilon = 1.0
+        [[questions]]
+        name = "hot"
+        labels = ["yes", "no"]
+        epsilon = 1.0
+        [[joint]]
+        questions = ["size", "hot"]
+        """,
+        2,
+        {"drink": [3, 0], "size+hot": [[0, 1], [1, 1]]},
+        "release",
+    ),
+]
+"""Surveys, the number of people, the JSON forms of their reports, and the segment."""
+
+
 def hash_vectors() -> Iterator[Vector]:
     for key, seed in KEYS_AND_SEEDS:
         value = xxhash.xxh32_intdigest(key.to_bytes(8, "little"), seed)
@@ -430,6 +500,110 @@ def device_vectors() -> Iterator[Vector]:
             }
 
 
+def submission_vectors() -> Iterator[Vector]:
+    """One of each survey in both forms, packed here with the struct module alone."""
+    for toml, people, reports, segment in SUBMISSIONS:
+        survey = Survey.from_toml(toml)
+        reported = {asked.name: asked.mechanism.shape for asked in survey.reported}
+        identity = hashlib.shake_128(f"murmurs {toml} {reports}".encode()).digest(16)
+        document = {"survey": survey.fingerprint, "id": identity.hex(), "reports": reports}
+        if segment is not None:
+            document["segment"] = segment
+        numbers = [number for number, name in enumerate(reported) if name in reports]
+        data = b"MRMS\x01" + bytes.fromhex(survey.fingerprint) + identity
+        data += struct.pack("<H", 0 if segment is None else survey.segments.index(segment) + 1)
+        data += struct.pack("<HI", len(numbers), people)
+        data += struct.pack(f"<{len(numbers)}H", *numbers)
+        for number in numbers:
+            name = list(reported)[number]
+            shape = reported[name]
+            data += b"".join(shape.pack(shape.from_json(value)) for value in reports[name])
+        yield {
+            "kind": "good",
+            "survey": survey.to_document(),
+            "people": people,
+            "json": document,
+            "binary": data.hex(),
+        }
+    survey = Survey.from_toml(SUBMISSIONS[-1][0])
+    for form, text, reason in bad_submissions(survey):
+        yield {"kind": "bad", "survey": survey.to_document(), form: text, "reason": reason}
+
+
+def bad_submissions(survey: Survey) -> Iterator[tuple[str, str, str]]:
+    """Return submissions that must be refused: the form, the text, and one word for the reason."""
+    good: dict[str, Any] = {
+        "survey": survey.fingerprint,
+        "id": "00" * 16,
+        "reports": {"drink": [1, 2], "size+hot": [[0, 1], [1, 0]]},
+        "segment": "beta",
+    }
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"survey": "00" * 32}, "survey"),
+        ({"survey": survey.fingerprint.upper()}, "survey"),
+        ({"id": "00" * 15}, "form"),
+        ({"id": "AB" * 16}, "form"),
+        ({"reports": {}}, "form"),
+        ({"reports": {"drink": []}}, "form"),
+        ({"reports": {"drink": [1], "size+hot": []}}, "form"),
+        ({"reports": {"drink": [1, 2], "size+hot": [[0, 1]]}}, "form"),
+        ({"reports": {"size": [1]}}, "question"),
+        ({"reports": {"drink": [4]}}, "report"),
+        ({"reports": {"drink": [-1]}}, "report"),
+        ({"reports": {"drink": [1.0]}}, "report"),
+        ({"reports": {"drink": [True]}}, "report"),
+        ({"reports": {"drink": ["AA=="]}}, "report"),
+        ({"reports": {"drink": [[1]]}}, "report"),
+        ({"reports": {"drink": [10**30]}}, "report"),
+        ({"reports": {"drink": "AAE"}}, "report"),
+        ({"reports": {"drink": 1}}, "form"),
+        ({"segment": None}, "segment"),
+        ({"segment": "gamma"}, "segment"),
+        ({"people": 1}, "form"),
+    ]
+    for change, reason in changes:
+        yield "text", json.dumps({**good, **change}), reason
+    text = json.dumps(good)
+    yield "text", text[:-1] + ', "segment": "beta"}', "form"
+    yield "text", text.replace('"id"', '"\\u0069d": "", "id"'), "form"
+    yield "text", text.replace('{"drink"', '{"drink": [3, 3], "drink"'), "form"
+    yield "text", text + "]", "form"
+    yield "text", "", "form"
+    digest = bytes.fromhex(survey.fingerprint)
+
+    def packed(
+        magic: bytes = b"MRMS\x01",
+        survey: bytes = digest,
+        segment: int = 1,
+        numbers: tuple[int, ...] = (0,),
+        people: int = 2,
+        rest: bytes = b"\x01\x02",
+    ) -> str:
+        head = struct.pack("<HHI", segment, len(numbers), people)
+        return (magic + survey + bytes(16) + head + bytes(_numbers(numbers)) + rest).hex()
+
+    yield "binary", packed(magic=b"MRMS\x02"), "form"
+    yield "binary", packed(survey=bytes(32)), "survey"
+    yield "binary", packed(segment=0), "segment"
+    yield "binary", packed(segment=3), "segment"
+    yield "binary", packed(numbers=(2,)), "question"
+    yield "binary", packed(numbers=(0, 0), rest=b"\x01\x02\x01\x02"), "question"
+    yield "binary", packed(numbers=(1, 0), rest=bytes(6)), "question"
+    yield "binary", packed(numbers=(), rest=b""), "form"
+    yield "binary", packed(people=0, rest=b""), "form"
+    yield "binary", packed(people=3), "form"
+    yield "binary", packed(people=2**32 - 1), "form"
+    yield "binary", packed(people=1), "form"
+    yield "binary", packed(rest=b"\x01\x04"), "report"
+    yield "binary", packed(rest=b""), "form"
+    yield "binary", packed()[:120], "form"
+    yield "binary", "", "form"
+
+
+def _numbers(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(numbers)}H", *numbers)
+
+
 def string_vectors() -> Iterator[Vector]:
     """With hashlib, unicodedata and xxhash alone."""
     for text in TEXTS:
@@ -497,6 +671,7 @@ FILES = {
     "bad_json.json": bad_json_vectors,
     "derived.json": derived_vectors,
     "devices.json": device_vectors,
+    "submissions.json": submission_vectors,
 }
 
 

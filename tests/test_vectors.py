@@ -18,6 +18,7 @@ from murmurs.kernels import compiled, reference
 from murmurs.mechanisms import BY_NAME, Prefixes, from_document
 from murmurs.mechanisms.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
+from murmurs.wire import BadReportError
 from tests import make_vectors
 from tests.make_vectors import FOLDER, Vector, in_json
 
@@ -248,6 +249,10 @@ def test_a_bad_json_form_is_refused_with_its_reason(vector: Vector) -> None:
     with pytest.raises((TypeError, ValueError)) as error:
         mechanism.shape.from_json(vector["json"])
     assert vector["error"] in str(error.value)
+    goods = [v["json"] for v in REPORTS if v["mechanism"] == vector["mechanism"]][:1]
+    with pytest.raises(BadReportError) as among:
+        mechanism.shape.many_from_json([*goods, vector["json"]])
+    assert among.value.position == len(goods)
     if not isinstance(vector["json"], str):  # to count, text is also base64 of the packed bytes
         with pytest.raises(ValueError, match=r"^report 0 is "):
             mechanism.count([vector["json"]])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from murmurs.wire import (
+    BadReportError,
     Bits,
     BitsByCohort,
     Category,
@@ -19,6 +20,7 @@ from murmurs.wire import (
     Hashed,
     Members,
     Shape,
+    Together,
     smallest_unsigned,
 )
 
@@ -115,6 +117,27 @@ def test_a_batch_is_the_concatenation_of_its_reports(shape: AnyShape, data: st.D
     assert shape.stack(reports).tobytes() == array.tobytes() == b"".join(parts)
     for holder in (bytearray, memoryview):
         assert np.array_equal(shape.from_bytes(holder(b"".join(parts))), array)
+    many = shape.many_from_json([shape.to_json(report) for report in reports])
+    assert many.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[True], [1, True], [1.0], ["AQ=="], [None], [[1]], [2**70], [-1], [2], [{}], [0, "AA=="]],
+    ids=str,
+)
+def test_json_values_of_another_kind_are_refused_among_many(values: list[Any]) -> None:
+    """A truth value and a number are told apart, and text that is not one report is refused."""
+    for shape in (Category(2), Together((Category(2), Bits(9)))):
+        rows = values if isinstance(shape, Category) else [[value, "AAA="] for value in values]
+        with pytest.raises(BadReportError) as error:
+            shape.many_from_json(rows)
+        assert error.value.position == len(values) - 1
+
+
+def test_texts_of_unequal_length_do_not_pass_for_reports_of_their_mean_length() -> None:
+    with pytest.raises(BadReportError, match="report 0 is refused: 1 bytes are not reports of 2"):
+        Bits(16).many_from_json(["AA==", "AAAA"])
 
 
 @every

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown, whole
 from murmurs.numerics.arrays import first_outside
-from murmurs.wire.shape import Reports, Shape, all_numbers, pair, smallest_unsigned
+from murmurs.wire.shape import (
+    Reports,
+    Shape,
+    all_numbers,
+    numbers_of,
+    pair,
+    smallest_unsigned,
+    table_of,
+)
 
 
 def check_padding(shape: Shape[Any], rows: NDArray[np.uint8], count: int) -> None:
@@ -80,6 +88,15 @@ class Bits(Shape[bytes]):
             raise self._not_json("base64 text", value)
         return self.pack(base64s.from_text(value))
 
+    def _bulk(self, values: Sequence[Any]) -> Reports | None:
+        if set(map(type, values)) != {str}:
+            return None
+        try:
+            rows = list(map(base64s.from_text, values))
+        except ValueError:
+            return None
+        return self.view(b"".join(rows)) if set(map(len, rows)) == {self.columns} else None
+
     def _unpack(self, row: bytes) -> bytes:
         return row
 
@@ -130,6 +147,17 @@ class BitsByCohort(Shape[CohortBits]):
             raise self._not_json("a list of cohort and base64 text", value)
         cohort, bits = value
         return self._unpack(self.pack(CohortBits(cohort, Bits(self.count).from_json(bits))))
+
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        columns = table_of(values, 2)
+        if columns is None:
+            return None
+        cohorts, bits = numbers_of(columns[0]), Bits(self.count)._bulk(columns[1])
+        if cohorts is None or bits is None or first_outside(cohorts, 0, self.cohorts - 1):
+            return None
+        out = self.empty(len(values))
+        out["cohort"], out["bits"] = cohorts, bits
+        return out
 
     def _unpack(self, row: bytes) -> CohortBits:
         split = self.size - -(-self.count // 8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from murmurs.boundary.checks import whole
 from murmurs.numerics.arrays import first_outside
-from murmurs.wire.shape import Reports, Shape, smallest_unsigned
+from murmurs.wire.shape import Reports, Shape, numbers_of, smallest_unsigned
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class Category(Shape[int]):
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._not_json("a whole number", value)
         return self._unpack(self.pack(value))
+
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        return numbers_of(values)
 
     def _unpack(self, row: bytes) -> int:
         return int.from_bytes(row, "little")

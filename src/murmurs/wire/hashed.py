@@ -10,7 +10,15 @@ import numpy as np
 
 from murmurs.boundary.checks import whole
 from murmurs.numerics.arrays import first_outside
-from murmurs.wire.shape import Reports, Shape, all_numbers, pair, smallest_unsigned
+from murmurs.wire.shape import (
+    Reports,
+    Shape,
+    all_numbers,
+    numbers_of,
+    pair,
+    smallest_unsigned,
+    table_of,
+)
 
 
 class Hash(NamedTuple):
@@ -52,6 +60,19 @@ class Hashed(Shape[Hash]):
         if not isinstance(value, list) or len(value) != 2 or not all_numbers(value):
             raise self._not_json("a list of seed and value", value)
         return self._unpack(self.pack(Hash(*value)))
+
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        columns = table_of(values, 2)
+        if columns is None:
+            return None
+        seeds, buckets = map(numbers_of, columns)
+        if seeds is None or buckets is None or first_outside(seeds, 0, 2**32 - 1):
+            return None
+        if first_outside(buckets, 0, self.count - 1):
+            return None
+        out = self.empty(len(values))
+        out["seed"], out["value"] = seeds, buckets
+        return out
 
     def _unpack(self, row: bytes) -> Hash:
         return Hash(int.from_bytes(row[:4], "little"), int.from_bytes(row[4:], "little"))

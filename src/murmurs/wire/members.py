@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown, whole
+from murmurs.numerics.arrays import first_outside
 from murmurs.wire.bits import check_padding
-from murmurs.wire.shape import Reports, Shape, all_numbers, smallest_unsigned
+from murmurs.wire.shape import Reports, Shape, all_numbers, numbers_of, smallest_unsigned
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,21 @@ class Members(Shape[tuple[int, ...]]):
         if not isinstance(value, list) or not all_numbers(value):
             raise self._not_json(f"a list of {self.w} rising numbers", value)
         return self._unpack(self.pack(tuple(value)))
+
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        if set(map(type, values)) != {list} or set(map(len, values)) != {self.w}:
+            return None
+        numbers = numbers_of(list(itertools.chain.from_iterable(values)))
+        if numbers is None or first_outside(numbers, 0, self.k - 1):
+            return None
+        members = numbers.reshape(-1, self.w)
+        if (members[:, 1:] <= members[:, :-1]).any():
+            return None
+        if not self.as_bits:
+            return members.astype(self.dtype)
+        flags = np.zeros((len(members), self.k), np.uint8)
+        np.put_along_axis(flags, members, 1, axis=1)
+        return np.packbits(flags, axis=1, bitorder="little")
 
     def _unpack(self, row: bytes) -> tuple[int, ...]:
         if self.as_bits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -79,6 +79,25 @@ class Shape(ABC, Generic[Report]):
     @abstractmethod
     def _check_rows(self, reports: Reports) -> None: ...
 
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        """Return many JSON values as an unchecked array, or None if some are no reports."""
+        return None
+
+    def many_from_json(self, values: list[Any]) -> Reports:
+        """Return an array of the reports that JSON values represent; refuse the first other one."""
+        found = self._bulk(values) if values else self.empty(0)
+        if found is not None:
+            return self.check(found)
+        rows = []
+        for position, value in enumerate(values):
+            try:
+                rows.append(self.pack(self.from_json(value)))
+            except BadReportError as error:
+                raise BadReportError(position, error.rule) from None
+            except (TypeError, ValueError) as error:
+                raise BadReportError(position, f"is refused: {error}") from None
+        return self.from_bytes(b"".join(rows))
+
     def unpack(self, data: bytes) -> Report:
         """Return the report that the bytes represent; refuse other bytes."""
         return self._unpack(self.from_bytes(data, one=True).tobytes())
@@ -144,6 +163,23 @@ class Shape(ABC, Generic[Report]):
         if isinstance(value, list):
             kind = "this list"
         return TypeError(f"in JSON a report of {self} is {rule}, not {kind}")
+
+
+def table_of(values: list[Any], width: int) -> list[tuple[Any, ...]] | None:
+    """Return the columns of a list of lists, or None if some are no lists of this length."""
+    if set(map(type, values)) != {list} or set(map(len, values)) != {width}:
+        return None
+    return list(zip(*values, strict=True))
+
+
+def numbers_of(values: Sequence[Any]) -> NDArray[np.int64] | None:
+    """Return whole numbers as an array, or None if there is anything else among them."""
+    if set(map(type, values)) != {int}:
+        return None
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        return None
 
 
 def all_numbers(values: list[Any]) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from murmurs.wire.bits import BitsByCohort
 from murmurs.wire.category import Category
-from murmurs.wire.shape import BadReportError, Reports, Shape
+from murmurs.wire.shape import BadReportError, Reports, Shape, table_of
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,18 @@ class Together(Shape[tuple[Any, ...]]):
         report = tuple(part.from_json(own) for part, own in zip(self.parts, value, strict=True))
         self.pack(report)
         return report
+
+    def _bulk(self, values: list[Any]) -> Reports | None:
+        columns = table_of(values, len(self.parts))
+        if columns is None:
+            return None
+        out = self.empty(len(values))
+        for (name, part), column in zip(self._named(), columns, strict=True):
+            try:
+                out[name] = part.many_from_json(list(column))
+            except BadReportError:
+                return None
+        return out
 
     def _unpack(self, row: bytes) -> tuple[Any, ...]:
         ends = list(itertools.accumulate(part.size for part in self.parts))

@@ -1,28 +1,22 @@
-"""Submission: reports that are sent together under one id, as JSON or as bytes.
-
-A device sends the reports of one person to one or more questions of a survey; whoever passes on the
-reports of many people sends them in one submission too. A collector takes a submission whole or not
-at all, and counts it once, however often its id arrives.
-"""
+"""SubmissionForm: how submissions to one survey are made, written, read and checked."""
 
 from __future__ import annotations
 
 import secrets
 import struct
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from murmurs import forms
+from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
+from murmurs.submission.json_form import JSONForm, identity_of, one_in
+from murmurs.submission.submission import ID_BYTES, NO_SUBMISSION, BadSubmissionError, Submission
 from murmurs.survey import Survey
 from murmurs.wire import BadReportError, Shape
-
-ID_BYTES = 16
-"""The length of an id: random, so that no two submissions ever share one."""
 
 MAGIC = b"MRMS"
 FORMAT = 1
@@ -31,41 +25,6 @@ _HEADER = struct.Struct("<4sB32s16sHHI")
 """Magic, format, fingerprint, id, segment (0 for none, else its number + 1), columns, people."""
 
 _COLUMN = struct.Struct("<H")
-
-
-class BadSubmissionError(ValueError):
-    """A submission that is refused; ``reason`` is one word for counting refusals."""
-
-    def __init__(self, reason: str, rule: str) -> None:
-        super().__init__(rule)
-        self.reason = reason
-
-
-@dataclass(frozen=True)
-class Submission:
-    """The reports of ``people`` people to some questions of a survey, packed one after another.
-
-    ``survey`` is the fingerprint and ``id`` 16 random bytes. ``reports`` has the packed reports by
-    the name of the question or joint, each the same number of them: the i-th reports of all
-    questions are of one person. ``segment`` is one of those that the survey lists, if it lists any.
-    """
-
-    survey: str
-    id: bytes
-    people: int
-    reports: Mapping[str, bytes]
-    segment: str | None = None
-
-
-class _JSONForm(msgspec.Struct, forbid_unknown_fields=True):
-    survey: str
-    id: str
-    reports: dict[str, msgspec.Raw]
-    segment: str | None = None
-
-
-_decode_json = msgspec.json.Decoder(_JSONForm).decode
-_decode_column = msgspec.json.Decoder(list[Any] | str).decode
 
 
 class SubmissionForm:
@@ -93,6 +52,7 @@ class SubmissionForm:
         self._shapes: dict[str, Shape[Any]] = {
             asked.name: asked.mechanism.shape for asked in survey.reported
         }
+        self._sizes = {name: shape.size for name, shape in self._shapes.items()}
         self._names = tuple(self._shapes)
         self._numbers = {name: number for number, name in enumerate(self._names)}
         self._segments = survey.segments
@@ -104,7 +64,10 @@ class SubmissionForm:
         segment: str | None = None,
         id: bytes | None = None,  # noqa: A002
     ) -> Submission:
-        """Return a submission of reports by question; without an id it gets a new random one."""
+        """Return a submission of reports by question; without an id it gets a new random one.
+
+        Reports are in any form that `count` takes: an array, a list, bytes.
+        """
         packed = {}
         for name, column in reports.items():
             shape = self._shape(name)
@@ -132,27 +95,9 @@ class SubmissionForm:
 
     def from_json(self, data: bytes) -> Submission:
         """Return the submission that JSON describes; refuse any other, with the reason."""
-        try:
-            found = _decode_json(data)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise BadSubmissionError("form", f"this is not a submission: {error}") from None
+        found = one_in(data)
         self._check_fingerprint(found.survey)
-        columns = {}
-        for name, raw in found.reports.items():
-            shape = self._shape(name)
-            try:
-                column = _decode_column(raw)
-                parts = [part.tobytes() for part in forms.arrays(column, shape)]
-            except (ValueError, TypeError, RecursionError) as error:
-                raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
-            columns[name] = b"".join(parts)
-        try:
-            identity = bytes.fromhex(found.id)
-        except ValueError:
-            identity = b""
-        if identity.hex() != found.id:
-            raise BadSubmissionError("form", f"an id is {2 * ID_BYTES} digits 0-9 and a-f")
-        return self._checked(identity, columns, found.segment)
+        return self.taken([found])[0]
 
     def to_bytes(self, submission: Submission) -> bytes:
         """Return a submission as bytes; their number depends only on questions and people."""
@@ -174,41 +119,90 @@ class SubmissionForm:
 
     def from_bytes(self, data: bytes) -> Submission:
         """Return the submission that the bytes represent; refuse any other, with the reason."""
-        if len(data) < _HEADER.size:
-            raise BadSubmissionError("form", "this is not a submission: it ends in its header")
-        magic, version, digest, identity, segment, count, people = _HEADER.unpack_from(data)
-        if magic != MAGIC or version != FORMAT:
+        self._check_fingerprint(fingerprint_at(data, 0))
+        found, end = self.next_in(data, 0)
+        if end != len(data):
+            raise BadSubmissionError("form", "something follows the last report")
+        return found
+
+    def _check_fingerprint(self, fingerprint: str) -> None:
+        if fingerprint != self.fingerprint:
             raise BadSubmissionError(
-                "form", f"this is not a submission: it does not begin with {MAGIC!r} and {FORMAT}"
+                "survey",
+                f"this submission is for another survey, or another version of "
+                f"{shown(self.survey.name)}: its fingerprint is {shown(fingerprint[:12])}, not "
+                f"{self.survey.short_fingerprint}",
             )
-        self._check_fingerprint(digest.hex())
+
+    def next_in(self, data: bytes, place: int) -> tuple[Submission, int]:
+        """Return the submission at a place of some bytes, and where it ends."""
+        _, _, _, identity, segment, count, people = _HEADER.unpack_from(data, place)
         if segment > len(self._segments):
             raise BadSubmissionError("segment", f"there is no segment with the number {segment}")
-        place = _HEADER.size + count * _COLUMN.size
+        at = place + _HEADER.size
+        place = at + count * _COLUMN.size
         if place > len(data):
-            raise BadSubmissionError("form", "this is not a submission: it ends in its header")
-        columns, before = {}, -1
+            raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its header")
+        columns: dict[str, bytes] = {}
+        before = -1
         for i in range(count):
-            (number,) = _COLUMN.unpack_from(data, _HEADER.size + i * _COLUMN.size)
+            (number,) = _COLUMN.unpack_from(data, at + i * _COLUMN.size)
             if not before < number < len(self._names):
                 raise BadSubmissionError(
                     "question",
                     f"question number {number} is not one of {len(self._names)}, in order",
                 )
             name, before = self._names[number], number
-            shape = self._shapes[name]
-            end = place + people * shape.size
-            column = data[place:end]
+            end = place + people * self._sizes[name]
             if end > len(data):
-                raise BadSubmissionError("form", "this is not a submission: it ends in its reports")
+                raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its reports")
+            columns[name], place = data[place:end], end
             try:
-                shape.from_bytes(column)
+                self._shapes[name].from_bytes(columns[name])
             except ValueError as error:
                 raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
-            columns[name], place = column, end
-        if place != len(data):
-            raise BadSubmissionError("form", "something follows the last report")
-        return self._checked(identity, columns, self._segments[segment - 1] if segment else None)
+        named = self._segments[segment - 1] if segment else None
+        return self._checked(identity, columns, named), place
+
+    def taken(self, found: list[JSONForm]) -> list[Submission]:
+        """Return submissions that were read from JSON, with all their reports packed at once."""
+        columns: dict[str, list[Any]] = {name: [] for one in found for name in one.reports}
+        for one in found:
+            for name, column in one.reports.items():
+                if not isinstance(column, str):
+                    columns[name] += column
+        packed = {name: self._packed(name, column) for name, column in columns.items()}
+        places = dict.fromkeys(packed, 0)
+        taken = []
+        for one in found:
+            reports = {}
+            for name, column in one.reports.items():
+                if isinstance(column, str):
+                    reports[name] = self._decoded(name, column)
+                    continue
+                start = places[name]
+                places[name] = end = start + len(column) * self._sizes[name]
+                reports[name] = packed[name][start:end]
+            taken.append(self._checked(identity_of(one.id), reports, one.segment))
+        return taken
+
+    def _packed(self, name: str, column: list[Any]) -> bytes:
+        shape = self._shape(name)
+        try:
+            return shape.many_from_json(column).tobytes()
+        except BadReportError as error:
+            raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
+
+    def _decoded(self, name: str, text: str) -> bytes:
+        """Return packed reports that are given as base64 text of their bytes."""
+        try:
+            data = base64s.from_text(text)
+            self._shape(name).from_bytes(data)
+        except BadSubmissionError:
+            raise
+        except ValueError as error:
+            raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
+        return data
 
     def _shape(self, name: str) -> Shape[Any]:
         try:
@@ -220,32 +214,25 @@ class SubmissionForm:
                 f"reports to {listed(self._names)}",
             ) from None
 
-    def _check_fingerprint(self, found: str) -> None:
-        if found != self.fingerprint:
-            raise BadSubmissionError(
-                "survey",
-                f"this submission is for another survey, or another version of "
-                f"{shown(self.survey.name)}: its fingerprint is {shown(found[:12])}, not "
-                f"{self.survey.short_fingerprint}",
-            )
-
     def _checked(
-        self, identity: bytes, reports: Mapping[str, bytes], segment: str | None
+        self, identity: bytes, reports: dict[str, bytes], segment: str | None
     ) -> Submission:
         if len(identity) != ID_BYTES:
             raise BadSubmissionError("form", f"an id has {ID_BYTES} bytes, not {len(identity)}")
-        self._check_segment(segment)
-        counts = {name: len(data) // self._shapes[name].size for name, data in reports.items()}
-        if not any(counts.values()):
+        if segment is not None or self._segments:
+            self._check_segment(segment)
+        counts = [len(data) // self._sizes[name] for name, data in reports.items()]
+        if not any(counts):
             raise BadSubmissionError("form", "this submission has no reports")
-        if len(set(counts.values())) > 1:
-            numbers = ", ".join(f"{n} to {shown(name)}" for name, n in counts.items())
+        if len(set(counts)) > 1:
+            several = zip(counts, reports, strict=True)
+            numbers = ", ".join(f"{n} to {shown(name)}" for n, name in several)
             raise BadSubmissionError(
                 "form", f"each person reports to each question, but there are {numbers}"
             )
-        ordered = {name: reports[name] for name in self._names if name in reports}
-        people = next(iter(counts.values()))
-        return Submission(self.fingerprint, identity, people, ordered, segment)
+        if len(reports) > 1:
+            reports = {name: reports[name] for name in self._names if name in reports}
+        return Submission(self.fingerprint, identity, counts[0], reports, segment)
 
     def _check_segment(self, segment: str | None) -> None:
         if segment is None and self._segments:
@@ -259,26 +246,13 @@ class SubmissionForm:
             )
 
 
-def fingerprint_in(data: bytes) -> str | None:
-    """Return the fingerprint that the bytes of a submission name, if they are one."""
-    if len(data) < _HEADER.size or data[:4] != MAGIC:
-        return None
-    digest: bytes = _HEADER.unpack_from(data)[2]
-    return digest.hex()
-
-
-def fingerprint_in_json(data: bytes) -> str | None:
-    """Return the fingerprint that the JSON of a submission names, if it is one."""
-    try:
-        return _decode_json(data).survey
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-
-
-def merged(submissions: Iterable[Submission]) -> dict[tuple[str, str, str | None], list[bytes]]:
-    """Return the packed reports of several submissions by survey, question and segment."""
-    found: dict[tuple[str, str, str | None], list[bytes]] = {}
-    for submission in submissions:
-        for name, data in submission.reports.items():
-            found.setdefault((submission.survey, name, submission.segment), []).append(data)
-    return found
+def fingerprint_at(data: bytes, place: int) -> str:
+    """Return the fingerprint that the header at a place names."""
+    if len(data) - place < _HEADER.size:
+        raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its header")
+    magic, version, digest, *_ = _HEADER.unpack_from(data, place)
+    if magic != MAGIC or version != FORMAT:
+        raise BadSubmissionError(
+            "form", f"{NO_SUBMISSION}: it does not begin with {MAGIC!r} and {FORMAT}"
+        )
+    return str(digest.hex())

@@ -1,0 +1,86 @@
+"""Requests: the submissions, one or several, that arrive together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from murmurs.submission.form import SubmissionForm, fingerprint_at
+from murmurs.submission.json_form import JSONForm, one_in, some_in
+from murmurs.submission.submission import BadSubmissionError, Submission
+
+FormOf = Callable[[str], SubmissionForm]
+"""The form of the survey with a fingerprint; it refuses other fingerprints."""
+
+
+def read_json(data: bytes, form_of: FormOf, *, most: int | None = None) -> list[Submission]:
+    """Return the submissions of a request in JSON: one object, or a list of at most ``most``.
+
+    If one of them is refused, all are; the error gives its number.
+    """
+    several = some_in(data)
+    if most is not None and len(several) > most:
+        raise _too_many(most)
+    by_survey: dict[str, list[int]] = {}
+    for number, one in enumerate(several):
+        by_survey.setdefault(one.survey, []).append(number)
+    taken: dict[int, Submission] = {}
+    for fingerprint, numbers in by_survey.items():
+        form = form_of(fingerprint)
+        try:
+            made = form.taken([several[number] for number in numbers])
+        except BadSubmissionError:
+            if len(several) > 1:
+                _refuse_first(several, numbers, form)
+            raise
+        taken.update(zip(numbers, made, strict=True))
+    return [taken[number] for number in range(len(several))]
+
+
+def read_bytes(data: bytes, form_of: FormOf, *, most: int | None = None) -> list[Submission]:
+    """Return the submissions of a request in bytes: at most ``most``, one after another.
+
+    If one of them is refused, all are; the error gives its number.
+    """
+    found: list[Submission] = []
+    place = 0
+    while place < len(data) or not found:
+        if most is not None and len(found) == most:
+            raise _too_many(most)
+        try:
+            form = form_of(fingerprint_at(data, place))
+            submission, place = form.next_in(data, place)
+        except BadSubmissionError as error:
+            raise BadSubmissionError(error.reason, error.rule, len(found) or None) from None
+        found.append(submission)
+    return found
+
+
+def _refuse_first(several: list[JSONForm], numbers: list[int], form: SubmissionForm) -> None:
+    """Raise the error of the first submission that is refused, with its number."""
+    for number in numbers:
+        try:
+            form.taken([several[number]])
+        except BadSubmissionError as error:
+            raise BadSubmissionError(error.reason, error.rule, number) from None
+
+
+def _too_many(most: int) -> BadSubmissionError:
+    return BadSubmissionError(
+        "batch", f"this request has more than {most} submissions: send them in several requests"
+    )
+
+
+def fingerprint_in(data: bytes) -> str | None:
+    """Return the fingerprint that the bytes of a submission name, if they are one."""
+    try:
+        return fingerprint_at(data, 0)
+    except BadSubmissionError:
+        return None
+
+
+def fingerprint_in_json(data: bytes) -> str | None:
+    """Return the fingerprint that the JSON of a submission names, if it is one."""
+    try:
+        return one_in(data).survey
+    except BadSubmissionError:
+        return None

@@ -1,0 +1,50 @@
+"""Submission: the reports of one person or of many under one id, and why one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+ID_BYTES = 16
+"""The length of an id: random, so that no two submissions ever share one."""
+
+JSON_TYPE = "application/json"
+BINARY_TYPE = "application/vnd.murmurs.submission"
+"""The media types of the two forms."""
+
+NO_SUBMISSION = "this is not a submission"
+"""How an error about the form begins."""
+
+_LONGEST_RULE = 600
+
+
+class BadSubmissionError(ValueError):
+    """A submission that is refused; ``reason`` is one word for counting refusals.
+
+    Reasons are "form", "survey", "question", "segment", "report" and, for too many submissions at
+    once, "batch". ``number`` says which submission of a request it was, from 0.
+    """
+
+    __module__ = "murmurs.submission"  # as users import it
+
+    def __init__(self, reason: str, rule: str, number: int | None = None) -> None:
+        which = "" if number is None else f"submission {number}: "
+        told = f"{which}{rule}"
+        super().__init__(told if len(told) <= _LONGEST_RULE else f"{told[:_LONGEST_RULE]}...")
+        self.reason, self.rule, self.number = reason, rule, number
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """The reports of ``people`` people to some questions of a survey, packed one after another.
+
+    ``survey`` is the fingerprint and ``id`` 16 random bytes. ``reports`` has the packed reports by
+    the name of the question or joint, each the same number of them: the i-th reports of all
+    questions are of one person. ``segment`` is one of those that the survey lists, if it lists any.
+    """
+
+    survey: str
+    id: bytes
+    people: int
+    reports: Mapping[str, bytes]
+    segment: str | None = None
