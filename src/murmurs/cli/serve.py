@@ -117,10 +117,9 @@ def command(
         with started(plan) as running:
             _tell(running.url, place, running.token_file)
             running.run()
+        say("stopped")
     except StoreError as error:
         raise ValueError(str(error)) from None
-    except KeyboardInterrupt:
-        say("stopped", err=True)
 
 
 def _tell(url: str, place: str, token_file: Path | None) -> None:

@@ -38,6 +38,6 @@ def busy(reason: str, seconds: int = 1) -> RefusedError:
     return RefusedError(503, "busy", reason, headers={"Retry-After": str(seconds)})
 
 
-def unavailable(reason: str, seconds: int = 30) -> RefusedError:
+def unavailable(error: str, reason: str, seconds: int = 30) -> RefusedError:
     """Return the refusal of a collector whose store takes nothing until somebody mends it."""
-    return RefusedError(503, "store", reason, headers={"Retry-After": str(seconds)})
+    return RefusedError(503, error, reason, headers={"Retry-After": str(seconds)})
