@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from murmurs.collect.catalogue import Catalogue
+from murmurs.collect.disclosure import Disclosure
 from murmurs.collect.intake import Intake
+from murmurs.collect.jobs import Jobs
 from murmurs.collect.limits import Limits, Memory, Rates
 from murmurs.collect.metrics import Metrics
 from murmurs.collect.refusals import RefusedError, unavailable
@@ -32,6 +34,8 @@ class Settings:
     """Whether a submission needs a key: a token with the scope "submit"."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may send submissions and read results; ("*",) for all."""
+    complete_days: bool = False
+    """Whether results leave the present day out; see `murmurs.collect.disclosure`."""
     refresh_seconds: float = 2.0
     """How often surveys and tokens are read again, as other processes may have changed them."""
 
@@ -50,6 +54,8 @@ class Collector:
         self.settings = Settings() if settings is None else settings
         self.limits, self.metrics = self.settings.limits, Metrics()
         self.catalogue = Catalogue()
+        self.disclosure = Disclosure(store, complete_days=self.settings.complete_days)
+        self.jobs = Jobs()
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0

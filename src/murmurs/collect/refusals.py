@@ -25,6 +25,16 @@ class RefusedError(Exception):
         self.status, self.error, self.reason = status, error, reason
         self.headers, self.submission = dict(headers or {}), submission
 
+    def again(self) -> RefusedError:
+        """Return the same refusal to raise once more."""
+        return RefusedError(
+            self.status,
+            self.error,
+            self.reason,
+            headers=self.headers,
+            submission=self.submission,
+        )
+
     def document(self) -> dict[str, object]:
         """Return what the client is sent."""
         document: dict[str, object] = {"error": self.error, "reason": self.reason}

@@ -16,9 +16,10 @@ from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of, why_unfit
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
+from murmurs.collect.queries import Version
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, json_reply
-from murmurs.collect.routes.surveys import Version, no_survey
+from murmurs.collect.routes.surveys import no_survey
 from murmurs.survey import Survey
 
 BYTES = "application/octet-stream"

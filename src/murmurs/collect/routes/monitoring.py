@@ -54,6 +54,7 @@ def _gauges(collector: Collector) -> dict[str, float]:
         found["murmurs_ready"] = 0
     found["murmurs_waiting_bytes"] = collector.writer.waiting
     found["murmurs_connections"] = collector.connections()
+    found["murmurs_jobs"] = len(collector.jobs)
     found["murmurs_body_bytes"] = collector.memory.used
     if _STATM.exists():
         found["process_resident_memory_bytes"] = int(_STATM.read_text().split()[1]) * _PAGE
