@@ -39,6 +39,7 @@ class Commands(click.Group):
         "trend",
         "serve",
         "token",
+        "store",
         "mechanisms",
         "tune",
         "rappor",
