@@ -32,7 +32,9 @@ def requests_of(survey: Survey, people: int, form: str) -> Callable[[], bytes]:
     parts = []
     for _ in range(VARIANTS):
         reports = {
-            q.name: q.encode_many([q.labels[i] for i in rng.integers(len(q.labels), size=people)], rng)
+            q.name: q.encode_many(
+                [q.labels[i] for i in rng.integers(len(q.labels), size=people)], rng
+            )
             for q in survey.questions
         }
         marker = rng.bytes(16)
@@ -100,7 +102,9 @@ class Client(asyncio.Protocol):
         self.done.set_result(None)
 
 
-async def load(port: int, make: Callable[[], bytes], connections: int, seconds: float) -> dict[str, float]:
+async def load(
+    port: int, make: Callable[[], bytes], connections: int, seconds: float
+) -> dict[str, float]:
     """Send requests for some seconds; return what came of it."""
     loop, seen = asyncio.get_running_loop(), list[float]()
     began, cpu = time.perf_counter(), time.process_time()

@@ -77,7 +77,7 @@ class Running:
             answer = connection.getresponse()
             return Reply(answer.status, dict(answer.getheaders()), answer.read())
 
-    def get(self, path: str, token: str | None = None, **headers: str) -> Reply:
+    def get(self, path: str, token: str | None = None, **headers: Any) -> Reply:
         return self.ask("GET", path, token=token, **headers)
 
     def post(self, path: str, document: Any, token: str | None = None) -> Reply:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,11 +210,16 @@ def test_every_answer_has_strict_headers_and_none_names_the_server(served: Runni
 
 
 def test_web_pages_of_other_origins_are_let_in_only_if_configured(tmp_path: Path) -> None:
-    page = {"Origin": "https://app.example", "Access_Control_Request_Method": "POST"}
+    page: dict[str, Any] = {
+        "Origin": "https://app.example",
+        "Access_Control_Request_Method": "POST",
+    }
     with running(tmp_path / "a", PLAIN) as served:
         reply = served.ask("OPTIONS", "/submissions", **page)
         assert "access-control-allow-origin" not in reply.headers
-    with running(tmp_path / "b", PLAIN, settings=Settings(origins=("https://app.example",))) as served:
+    with running(
+        tmp_path / "b", PLAIN, settings=Settings(origins=("https://app.example",))
+    ) as served:
         reply = served.ask("OPTIONS", "/submissions", **page)
         assert (reply.status, reply.headers["access-control-allow-origin"]) == (200, page["Origin"])
         reply = served.get("/surveys", Origin="https://app.example")

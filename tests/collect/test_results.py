@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
+from murmurs.collect.compute import Progress, Result, Task, compute
 from murmurs.collect.jobs import Jobs
 from murmurs.collect.store import Part
 from murmurs.submission import SubmissionForm
@@ -77,7 +78,9 @@ def columns(seed: int, shift: float) -> dict[str, Any]:
     dog = np.where((age == "young") & (rng.random(PEOPLE) < 0.9), "Rex", "Ada")
     sugar = rng.choice(["yes", "no"], PEOPLE)
     answers: dict[str, Any] = {
-        "drink": rng.choice(["tea", "coffee", "water"], PEOPLE, p=[tea, 0.4 - tea / 3, 0.6 - 2 * tea / 3]),
+        "drink": rng.choice(
+            ["tea", "coffee", "water"], PEOPLE, p=[tea, 0.4 - tea / 3, 0.6 - 2 * tea / 3]
+        ),
         "cat": rng.choice(["Luna", "Leo"], PEOPLE, p=[0.7, 0.3]),
         "word": rng.choice(["moka", "latte"], PEOPLE, p=[0.6, 0.4]),
         "age+dog": {"age": age, "dog": dog},
@@ -185,11 +188,16 @@ def test_a_trend_and_a_comparison_are_those_of_the_library(served: Running, toke
     assert found["shares"] == wanted.shares[wanted.order].tolist()
     assert found["p_value"] == wanted.p_value
     assert found["reports"] == [2 * PEOPLE] * 3
-    assert served.get("/results/cafe/drink/trend?by=day", token).document["reports"] == [2 * PEOPLE] * 3
+    assert (
+        served.get("/results/cafe/drink/trend?by=day", token).document["reports"]
+        == [2 * PEOPLE] * 3
+    )
     one = served.get("/results/cafe/drink/trend?by=month", token)
     assert (one.status, one.error) == (404, "few")
 
-    found = served.get("/results/cafe/drink/compare?segment=north&other_segment=south", token).document
+    found = served.get(
+        "/results/cafe/drink/compare?segment=north&other_segment=south", token
+    ).document
     sides = [question.estimate(counts(served, "drink", segment=s)) for s in SURVEY.segments]
     difference = sides[0].difference(sides[1], names=("north", "south"))
     assert found["change"] == difference.shares.tolist()
@@ -231,7 +239,7 @@ def test_joint_tables_come_with_their_tests(served: Running, token: str) -> None
     reply = waited(served, "/results/cafe/age%2Bdog", token, body)
     assert reply.status == 200, reply.body
     joint = SURVEY.asked("age+dog")
-    wanted = joint.estimate(counts(served, "age+dog"), candidates=body)  # type: ignore[arg-type]
+    wanted = joint.estimate(counts(served, "age+dog"), candidates=body)
     assert np.allclose(reply.document["shares"], wanted.shares)
     assert reply.document["association"]["p_value"] < 1e-6
     likely = waited(served, "/results/cafe/age+dog?method=report_likelihood", token, body).document
@@ -295,13 +303,13 @@ def test_too_many_candidates_are_refused(served: Running, token: str) -> None:
 def test_a_result_is_kept_until_new_reports_arrive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    computed = []
-    from murmurs.collect.routes import results
+    computed: list[Task] = []
 
-    real = results.compute
-    monkeypatch.setattr(
-        results, "compute", lambda task, progress: computed.append(task) or real(task, progress)
-    )
+    def counted(task: Task, progress: Progress) -> Result:
+        computed.append(task)
+        return compute(task, progress)
+
+    monkeypatch.setattr("murmurs.collect.routes.results.compute", counted)
     with running(tmp_path, SURVEY) as served:
         token = served.token("read")
         served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)

@@ -17,7 +17,12 @@ from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
 
 SHORT = Limits(
-    connections=60, header_seconds=0.6, body_seconds=0.6, idle_seconds=0.6, write_seconds=0.6, head=2000
+    connections=60,
+    header_seconds=0.6,
+    body_seconds=0.6,
+    idle_seconds=0.6,
+    write_seconds=0.6,
+    head=2000,
 )
 
 HEAD = b"POST /submissions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -36,7 +41,7 @@ def connected(served: Running) -> Iterator[socket.socket]:
 
 
 def seconds_until_closed(client: socket.socket, drip: bytes = b"") -> tuple[float, bytes]:
-    """Send a byte now and then until the server ends the connection; return when, and its answer."""
+    """Send bytes now and then until the server ends the connection; return when, and its answer."""
     began, got = time.monotonic(), b""
     client.settimeout(0.05)
     while time.monotonic() - began < 8:
@@ -86,7 +91,9 @@ def test_a_body_that_does_not_arrive_in_time_is_refused(served: Running) -> None
 
 def test_the_rest_of_a_refused_body_is_not_waited_for_long(served: Running) -> None:
     with connected(served) as client:
-        client.sendall(b"POST /admin/surveys HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n")
+        client.sendall(
+            b"POST /admin/surveys HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n"
+        )
         seconds, got = seconds_until_closed(client, b" ")
     assert got.startswith(b"HTTP/1.1 401"), got
     assert seconds < 7

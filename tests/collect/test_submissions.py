@@ -107,7 +107,9 @@ def test_other_media_types_and_compressed_bodies_are_refused(served: Running) ->
     assert served.submit(good, "text/plain").status == 415
     assert served.submit(good, Content_Encoding="gzip").status == 415
     assert served.submit(good, "application/json; charset=utf-8").status == 200
-    assert served.ask("POST", "/submissions?a=1", good, Content_Type="application/json").status == 400
+    assert (
+        served.ask("POST", "/submissions?a=1", good, Content_Type="application/json").status == 400
+    )
 
 
 @given(
