@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 from murmurs.submission import Submission
@@ -24,6 +25,15 @@ class StoreError(RuntimeError):
 
 class StoreFullError(StoreError):
     """There is no room left, on the disk or within the quota."""
+
+
+class UnknownSurveyError(LookupError):
+    """The store has no survey with this fingerprint; it may have been deleted a moment ago."""
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(
+            f"the store has no survey with the fingerprint {shown(fingerprint[:12])}: add it first"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,11 @@ class Token:
 
 
 class Store(ABC):
-    """What a collector needs of a store. All methods may be called from any thread."""
+    """What a collector needs of a store. All methods may be called from any thread.
+
+    They raise a `StoreError` if the store cannot be reached or written, with nothing half done, and
+    an `UnknownSurveyError` if they name a survey that is not there.
+    """
 
     # Surveys
 
@@ -90,15 +104,16 @@ class Store(ABC):
     def add(self, submissions: Sequence[Submission], day: int) -> list[bool]:
         """Add submissions in one durable transaction: all of them, or on an error none.
 
-        Return for each whether it was new; one with an id that was added before is left out. Also
-        within the sequence an id counts once. Submissions were checked by a `SubmissionForm`.
+        Return for each whether it was new; one with an id that was added before to this survey is
+        left out. Also within the sequence an id counts once. Submissions were checked by a
+        `SubmissionForm`.
         """
 
     # What was collected
 
     @abstractmethod
     def counts(self, part: Part) -> Counts:
-        """Return the counts of all reports of a part."""
+        """Return the counts of all reports of a part, exact at the moment of the call."""
 
     @abstractmethod
     def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
@@ -106,7 +121,10 @@ class Store(ABC):
 
     @abstractmethod
     def reports(self, part: Part) -> Iterator[bytes]:
-        """Return the packed reports of a part, of a question whose reports are kept, in batches."""
+        """Return the packed reports of a part, of a question whose reports are kept, in batches.
+
+        They are those of the moment of the first batch, in no particular order.
+        """
 
     @abstractmethod
     def changes(self, survey: str) -> int:
@@ -155,6 +173,10 @@ class Store(ABC):
     @abstractmethod
     def check(self) -> None:
         """Raise a `StoreError` if the store cannot take submissions now."""
+
+    @abstractmethod
+    def verify(self) -> None:
+        """Read everything; raise a `StoreError` that says what is damaged, if something is."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,0 +1,136 @@
+"""``murmurs serve``: take submissions over HTTP, and answer with estimates."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from murmurs.cli.output import Command, existing_file, read_survey, say
+
+
+@click.command("serve", cls=Command)
+@click.argument("surveys", type=existing_file, nargs=-1, metavar="[SURVEYS]...")
+@click.option(
+    "--store",
+    "place",
+    required=True,
+    metavar="DIR|URL",
+    help="Where everything is kept: a directory, or postgresql://... for several collectors.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option("--certfile", type=existing_file, help="A certificate for TLS, with its chain.")
+@click.option("--keyfile", type=existing_file, help="The private key of the certificate.")
+@click.option("--keys", is_flag=True, help="Take submissions only with a token to submit.")
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="A web page that may send submissions and read results (CORS); * for all pages.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="The most requests per second of one key, or of all clients without a key.",
+)
+@click.option(
+    "--quota", type=click.IntRange(min=1), metavar="MB", help="The most room for the store."
+)
+@click.option(
+    "--connections",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="The most connections at the same time.",
+)
+@click.option(
+    "--complete-days",
+    is_flag=True,
+    help="Show results of complete days only, which hides even the last step of a day.",
+)
+@click.option(
+    "--keep-ids",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="How long ids are kept, to know submissions that are sent again.",
+)
+@click.option(
+    "--keep-reports",
+    type=click.IntRange(min=1),
+    metavar="DAYS",
+    help="How long counts and reports are kept; by default for ever.",
+)
+def command(
+    surveys: tuple[Path, ...],
+    place: str,
+    host: str,
+    port: int,
+    certfile: Path | None,
+    keyfile: Path | None,
+    keys: bool,
+    origins: tuple[str, ...],
+    rate: float | None,
+    quota: int | None,
+    connections: int,
+    complete_days: bool,
+    keep_ids: int,
+    keep_reports: int | None,
+) -> None:
+    """Collect submissions to SURVEYS, and answer with estimates.
+
+    SURVEYS are published surveys. They are added to the store; those that are in it are served
+    too. A new store in a directory gets a token for administration, in the file admin-token.
+    The collector stops on Ctrl-C or SIGTERM, after it has finished what it has begun.
+
+    \b
+    Example:
+      murmurs serve coffee.json --store collected
+    """
+    if (certfile is None) != (keyfile is None):
+        raise click.UsageError("--certfile and --keyfile go together: give both, or none")
+    try:
+        from murmurs.collect.collector import Settings
+        from murmurs.collect.limits import MIB, Limits
+        from murmurs.collect.server import Address
+        from murmurs.collect.service import Plan, started
+        from murmurs.collect.store import StoreError
+        from murmurs.collect.upkeep import Schedule
+    except ImportError as error:
+        raise ImportError(
+            f"the collector needs {error.name}: install it with pip install 'murmurs[server]'"
+        ) from None
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    plan = Plan(
+        place,
+        tuple(read_survey(path) for path in surveys),
+        Address(host, port, certfile, keyfile),
+        Settings(Limits(rate=rate, connections=connections), keys, origins, complete_days),
+        Schedule(keep_ids_days=keep_ids, keep_reports_days=keep_reports),
+        None if quota is None else quota * MIB,
+    )
+    try:
+        with started(plan) as running:
+            _tell(running.url, place, running.token_file)
+            running.run()
+        say("stopped")
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+
+
+def _tell(url: str, place: str, token_file: Path | None) -> None:
+    """Say where the collector is, and where a new token is."""
+    say(f"collecting at {url} into {place}")
+    if token_file is not None:
+        say(f"a token for administration and results is in {token_file}")
+    say("stop with Ctrl-C")

@@ -1,0 +1,158 @@
+"""``murmurs store``: back up, restore, export, tidy and check what a collector has collected."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.cli.token import opened, store_option
+
+if TYPE_CHECKING:
+    from murmurs.collect.store import Store
+
+new_path = click.Path(path_type=Path)
+
+
+@click.group("store")
+def command() -> None:
+    """Back up, restore, export, tidy and check what a collector has collected.
+
+    All but `restore` work while the collector runs.
+
+    \b
+    Example:
+      murmurs store check --store collected
+    """
+
+
+@command.command("check", cls=Command)
+@store_option
+@as_json
+def check(place: str, as_json: bool) -> None:
+    """Read everything in a store, find damage, and say what is there.
+
+    \b
+    Example:
+      murmurs store check --store collected
+    """
+    with opened(place) as store:
+        store.verify()
+        surveys: list[dict[str, Any]] = [
+            {
+                "survey": collection.survey.name,
+                "version": collection.survey.version,
+                "fingerprint": collection.survey.fingerprint,
+                "state": collection.state,
+                "reports": {
+                    asked.name: _reports(store, collection.survey.fingerprint, asked.name)
+                    for asked in collection.survey.reported
+                },
+            }
+            for collection in store.collections()
+        ]
+        size = store.size()
+    if as_json:
+        print_json({"damaged": False, "bytes": size, "surveys": surveys})
+        return
+    say(f"{place}: no damage found, {size:,} bytes")
+    for survey in surveys:
+        say(f"{survey['survey']} version {survey['version']}, {survey['state']}")
+        for name, n in survey["reports"].items():
+            say(f"  {name}: {n:,} reports")
+
+
+def _reports(store: Store, fingerprint: str, question: str) -> int:
+    return sum(store.days(fingerprint, question).values())
+
+
+@command.command("backup", cls=Command)
+@click.argument("file", type=new_path)
+@store_option
+@as_json
+def backup(file: Path, place: str, as_json: bool) -> None:
+    """Write a complete copy of a store to a new FILE.
+
+    \b
+    Example:
+      murmurs store backup monday.sqlite --store collected
+    """
+    with opened(place) as store:
+        store.backup(file)
+    _tell(f"backup of {place} written to {file}", {"bytes": file.stat().st_size}, as_json)
+
+
+@command.command("restore", cls=Command)
+@click.argument("file", type=new_path)
+@store_option
+@as_json
+def restore(file: Path, place: str, as_json: bool) -> None:
+    """Make a new store from the backup FILE: a new directory, or an empty database.
+
+    A backup of either kind of store can be restored to the other kind.
+
+    \b
+    Example:
+      murmurs store restore monday.sqlite --store restored
+    """
+    from murmurs.collect.restore import restore as restored
+    from murmurs.collect.store import StoreError
+
+    try:
+        with contextlib.closing(restored(file, place)) as store:
+            document = {"surveys": len(store.collections()), "bytes": store.size()}
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+    _tell(f"{file} restored to {place}", document, as_json)
+
+
+@command.command("export", cls=Command)
+@click.argument("folder", type=new_path)
+@store_option
+@as_json
+def export(folder: Path, place: str, as_json: bool) -> None:
+    """Write all counts, and the reports that are kept, to Parquet files in a new FOLDER.
+
+    \b
+    Example:
+      murmurs store export parquet --store collected
+    """
+    from murmurs.collect.export import export as exported
+
+    with opened(place) as store:
+        found = exported(store, folder)
+    if as_json:
+        print_json({"reports": found})
+        return
+    say(f"exported {place} to {folder}")
+    for name, n in found.items():
+        say(f"  {name}: {n:,} reports")
+
+
+@command.command("vacuum", cls=Command)
+@store_option
+@as_json
+def vacuum(place: str, as_json: bool) -> None:
+    """Add recent reports up, and give room that is no longer used back to the disk.
+
+    \b
+    Example:
+      murmurs store vacuum --store collected
+    """
+    with opened(place) as store:
+        before = store.size()
+        store.fold()
+        store.vacuum()
+        after = store.size()
+    what = f"{place} takes {after:,} bytes, and took {before:,} before"
+    _tell(what, {"bytes": after, "before": before}, as_json)
+
+
+def _tell(what: str, document: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        say(what)

@@ -1,0 +1,120 @@
+"""``murmurs token``: make, list and revoke the tokens of a collector."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from murmurs.cli.output import Command, as_json, print_json, say
+
+if TYPE_CHECKING:
+    from murmurs.collect.store import Store
+    from murmurs.collect.tokens import Scope
+
+store_option = click.option(
+    "--store",
+    "place",
+    required=True,
+    metavar="DIR|URL",
+    help="The store of the collector: a directory, or postgresql://...",
+)
+
+
+@contextlib.contextmanager
+def opened(place: str) -> Iterator[Store]:
+    """Open a store beside its collector, which may be running."""
+    try:
+        from murmurs.collect.store import StoreError
+        from murmurs.collect.stores import open_store
+    except ImportError as error:
+        raise ImportError(
+            f"the store needs {error.name}: install it with pip install 'murmurs[server]'"
+        ) from None
+    try:
+        with contextlib.closing(open_store(place, collecting=False)) as store:
+            yield store
+    except StoreError as error:
+        raise ValueError(str(error)) from None
+
+
+@click.group("token")
+def command() -> None:
+    """Make, list and revoke tokens: who may read results, administer, or submit.
+
+    A running collector knows about changes within seconds.
+
+    \b
+    Example:
+      murmurs token create dashboard --scope read --store collected
+    """
+
+
+@command.command("create", cls=Command)
+@click.argument("name")
+@click.option(
+    "--scope",
+    type=click.Choice(["read", "admin", "submit"]),
+    required=True,
+    help="What it allows: to read results, to administer (and all else), or to submit.",
+)
+@click.option(
+    "--survey",
+    "surveys",
+    multiple=True,
+    metavar="NAME",
+    help="Only for this survey; may be given several times. By default for all.",
+)
+@store_option
+def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str) -> None:
+    """Make a token called NAME, and print it: it is not kept, and cannot be shown again.
+
+    \b
+    Example:
+      murmurs token create dashboard --scope read --store collected
+    """
+    with opened(place) as store:
+        from murmurs.collect.tokens import new_token
+
+        text, token = new_token(name, scope, surveys)
+        store.add_token(token)
+    say(text)
+
+
+@command.command("list", cls=Command)
+@store_option
+@as_json
+def list_tokens(place: str, as_json: bool) -> None:
+    """List the names and scopes of all tokens, never the tokens themselves.
+
+    \b
+    Example:
+      murmurs token list --store collected
+    """
+    with opened(place) as store:
+        tokens = store.tokens()
+    if as_json:
+        rows = [{"name": t.name, "scope": t.scope, "surveys": list(t.surveys)} for t in tokens]
+        print_json({"tokens": rows})
+        return
+    for token in tokens:
+        say(f"{token.name}: {token.scope}, {', '.join(token.surveys) or 'all surveys'}")
+
+
+@command.command("revoke", cls=Command)
+@click.argument("name")
+@store_option
+def revoke(name: str, place: str) -> None:
+    """Revoke the token called NAME.
+
+    \b
+    Example:
+      murmurs token revoke dashboard --store collected
+    """
+    with opened(place) as store:
+        if name not in {token.name for token in store.tokens()}:
+            raise ValueError(f"there is no token {name!r}: see `murmurs token list`")
+        store.revoke(name)
+    say(f"revoked {name}")

@@ -1,0 +1,106 @@
+"""The application: all routes with their declarations, CORS, and what they share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from murmurs.collect.collector import Collector
+from murmurs.collect.openapi import describe
+from murmurs.collect.operations import Answer, Call, Endpoint, Operation
+from murmurs.collect.refusals import RefusedError
+from murmurs.collect.replies import JSON, STRICT, Reply, json_reply, refused
+from murmurs.collect.routes import administration, monitoring, results, submissions, surveys
+
+OPERATIONS: tuple[Operation, ...] = (
+    submissions.SUBMIT,
+    *surveys.OPERATIONS,
+    *monitoring.OPERATIONS,
+    *results.OPERATIONS,
+    *administration.OPERATIONS,
+)
+"""All operations; the OpenAPI document is made from them."""
+
+
+async def _openapi(collector: Collector, call: Call) -> Reply:
+    return json_reply(describe((*OPERATIONS, OPENAPI)))
+
+
+OPENAPI = Operation(
+    "GET",
+    "/openapi.json",
+    "openapi",
+    "Return this document.",
+    _openapi,
+    {200: Answer("The OpenAPI document.", {JSON: dict[str, Any]})},
+)
+
+
+class Path:
+    """One path: hands a request to the operation of its method."""
+
+    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
+        self._endpoints = endpoints
+        self._allowed = ", ".join(endpoints)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or say which methods there are."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        endpoint = self._endpoints.get(method)
+        if endpoint is not None:
+            await endpoint(scope, receive, send)
+            return
+        refusal = RefusedError(
+            405,
+            "method",
+            f"this address takes {self._allowed}",
+            headers={"Allow": self._allowed},
+        )
+        await refused(refusal).send(send)
+
+
+def make_app(collector: Collector) -> Starlette:
+    """Return the application that answers for a collector."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    for operation in (*OPERATIONS, OPENAPI):
+        endpoint = Endpoint(operation, collector)
+        if operation is submissions.SUBMIT:
+            endpoint = submissions.SubmitEndpoint(collector)
+        paths.setdefault(operation.path, {})[operation.method] = endpoint
+    routes = [Route(path, Path(endpoints)) for path, endpoints in paths.items()]
+    app = Starlette(routes=routes, middleware=_middleware(collector))
+    app.router.redirect_slashes = False
+    app.add_exception_handler(HTTPException, _not_found)
+    return app
+
+
+def _middleware(collector: Collector) -> list[Middleware]:
+    origins = collector.settings.origins
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=("Authorization", "Content-Type", "If-None-Match"),
+            expose_headers=("ETag", "Retry-After"),
+            max_age=86_400,
+        )
+    ]
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    document = {"error": "address", "reason": "there is nothing at this address"}
+    reply = json_reply(document, 404)
+    headers = {name.decode(): value.decode() for name, value in STRICT}
+    assert isinstance(reply.body, bytes)
+    return Response(reply.body, 404, {**headers, "cache-control": "no-store"}, JSON)

@@ -1,0 +1,62 @@
+"""Intake: from the body of a request to checked submissions, or to the reason for a refusal."""
+
+from __future__ import annotations
+
+from murmurs.boundary.checks import shown
+from murmurs.collect.catalogue import Catalogue
+from murmurs.collect.limits import Limits
+from murmurs.collect.refusals import RefusedError
+from murmurs.collect.store import Token
+from murmurs.collect.tokens import covers
+from murmurs.submission import (
+    JSON_TYPE,
+    BadSubmissionError,
+    Submission,
+    SubmissionForm,
+    read_bytes,
+    read_json,
+)
+
+
+class Intake:
+    """Reads submissions to the surveys of a catalogue, within limits."""
+
+    def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
+        self._catalogue, self._limits = catalogue, limits
+
+    def read(self, body: bytes, media: str, day: int, key: Token | None = None) -> list[Submission]:
+        """Return the submissions in a body, that a client with this key may send on this day."""
+
+        def form_of(fingerprint: str) -> SubmissionForm:
+            return self._form(fingerprint, day, key)
+
+        reads = read_json if media == JSON_TYPE else read_bytes
+        try:
+            found = reads(body, form_of, most=self._limits.submissions)
+        except BadSubmissionError as error:
+            status = 413 if error.reason == "batch" else 400
+            raise RefusedError(status, error.reason, str(error), submission=error.number) from None
+        people = sum(submission.people for submission in found)
+        if people > self._limits.people:
+            raise RefusedError(
+                413,
+                "batch",
+                f"this request has the reports of {people} people; at most {self._limits.people} "
+                "are taken at once",
+            )
+        return found
+
+    def _form(self, fingerprint: str, day: int, key: Token | None) -> SubmissionForm:
+        """Return the form of the survey that a submission is for, if the survey takes any."""
+        entry = self._catalogue.by_fingerprint.get(fingerprint)
+        if entry is None or (key is not None and not covers(key, entry.survey.name)):
+            raise RefusedError(
+                404,
+                "survey",
+                f"there is no survey with the fingerprint {shown(fingerprint[:12])} here: fetch "
+                "the survey again",
+            )
+        why_not = entry.why_not(day)
+        if why_not is not None:
+            raise RefusedError(409, "closed", why_not)
+        return entry.form

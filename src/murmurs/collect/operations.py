@@ -1,0 +1,227 @@
+"""Operations: the declarations of the routes, which answer requests and make the OpenAPI document.
+
+An operation says what it takes and what it answers, as types of msgspec. The query and the body of
+a request are read with these types, so that the document, which is made from them too, is true.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+from murmurs.collect import tokens
+from murmurs.collect.bodies import ClientGoneError, announced, header, read_body
+from murmurs.collect.refusals import RefusedError
+from murmurs.collect.replies import JSON, Reply, refused
+from murmurs.collect.store import StoreError, Token, UnknownSurveyError
+
+if TYPE_CHECKING:
+    from murmurs.collect.collector import Collector
+
+log = logging.getLogger("murmurs.collect")
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """A query without parameters."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One kind of answer: what it means, and its type by media type (None: any bytes)."""
+
+    meaning: str
+    media: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that was read: parts of the path, query, body, and whose token it had."""
+
+    path: Mapping[str, Any]
+    query: Any
+    body: Any
+    token: Token | None
+    headers: list[tuple[bytes, bytes]]
+
+    @property
+    def holder(self) -> Token:
+        """The token, of an operation that needs one."""
+        assert self.token is not None
+        return self.token
+
+
+Handle = Callable[["Collector", Call], Awaitable[Reply]]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path.
+
+    ``needs`` is the scope of the token that it needs, if any. ``query`` and ``body`` are the types
+    of what it takes. ``refusals`` are statuses and what they mean, besides those that follow from
+    the rest: 400, 401, 403, 408, 413, 415 and 503.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    handle: Handle | None
+    """What answers it; None if it has an endpoint of its own."""
+    answers: Mapping[int, Answer]
+    needs: tokens.Scope | None = None
+    everything: bool = False
+    """Whether the token must be for all surveys."""
+    query: type[msgspec.Struct] = Nothing
+    body: Any = None
+    media: tuple[str, ...] = (JSON,)
+    refusals: Mapping[int, str] = field(default_factory=dict)
+    details: str = ""
+
+
+class Endpoint:
+    """Answers the requests to one operation."""
+
+    def __init__(self, operation: Operation, collector: Collector) -> None:
+        self.operation, self.collector = operation, collector
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it with the reason."""
+        began = time.perf_counter()
+        try:
+            reply = await self.answer(scope, receive)
+        except ClientGoneError:
+            return
+        except RefusedError as refusal:
+            reply = self.refused(refusal)
+        except StoreError as error:
+            reply = self.refused(self.collector.trouble(error))
+        except UnknownSurveyError:  # deleted a moment ago
+            reply = self.refused(RefusedError(404, "survey", "there is no such survey here"))
+        except Exception:
+            log.exception("an error in %s", self.operation.name)
+            reply = self.refused(
+                RefusedError(500, "error", "the collector failed; its log says why")
+            )
+        await reply.send(send)
+        self.finished(reply.status, began)
+
+    def refused(self, refusal: RefusedError) -> Reply:
+        """Count a refusal, and return the reply that tells it."""
+        self.collector.metrics.count("murmurs_refusals_total", reason=refusal.error)
+        return refused(refusal)
+
+    def finished(self, status: int, began: float) -> None:
+        """Note that a request was answered, and how long it took."""
+        metrics, path = self.collector.metrics, self.operation.path
+        metrics.count("murmurs_requests_total", route=path, status=str(status))
+        metrics.observe(path, time.perf_counter() - began)
+
+    async def answer(self, scope: Scope, receive: Receive) -> Reply:
+        """Read the request, and let the operation answer it."""
+        operation, headers = self.operation, scope["headers"]
+        token = self.holder(headers)
+        query = _query(scope["query_string"], operation.query)
+        length, body, taken = announced(headers), None, 0
+        if operation.body is None:
+            _refuse_body(headers, length)
+        else:
+            _check_media(headers, operation.media)
+            limits, memory = self.collector.limits, self.collector.memory
+            taken = limits.json if length is None else min(length, limits.json)
+            memory.take(taken)
+        try:
+            if operation.body is not None:
+                raw = await read_body(receive, length, limits.json, limits.body_seconds)
+                body = raw if operation.body is bytes else _decoded(raw, operation.body)
+            path = scope.get("path_params", {})
+            assert operation.handle is not None
+            return await operation.handle(self.collector, Call(path, query, body, token, headers))
+        finally:
+            self.collector.memory.give(taken)
+
+    def holder(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
+        """Return the token of a request that needs one; refuse it without a valid one."""
+        needs = self.operation.needs
+        if needs is None:
+            return None
+        text = tokens.bearer(header(headers, b"authorization"))
+        token = None if text is None else tokens.find(text, self.collector.catalogue.tokens)
+        if token is None:
+            raise tokens.unknown()
+        if not tokens.allows(token, needs) or (
+            self.operation.everything and not tokens.covers(token, None)
+        ):
+            raise tokens.not_allowed(needs)
+        return token
+
+
+def _refuse_body(headers: list[tuple[bytes, bytes]], length: int | None) -> None:
+    if length or header(headers, b"transfer-encoding") is not None:
+        raise RefusedError(400, "form", "this request takes no body")
+
+
+def _check_media(headers: list[tuple[bytes, bytes]], known: tuple[str, ...]) -> str:
+    """Return the media type of a body, if it is one of those that are known."""
+    media = media_type(headers)
+    if media not in known:
+        raise RefusedError(
+            415, "media", f"the body must be {' or '.join(known)}, and Content-Type must say so"
+        )
+    return media
+
+
+def media_type(headers: list[tuple[bytes, bytes]]) -> str:
+    """Return the media type of a body without its parameters; refuse compressed bodies."""
+    encoding = header(headers, b"content-encoding")
+    if encoding is not None and encoding.lower() != b"identity":
+        raise RefusedError(415, "media", "the body must not be compressed")
+    found = header(headers, b"content-type") or b""
+    return found.partition(b";")[0].strip().lower().decode("latin-1")
+
+
+def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
+    """Return the query of a request as its type says; refuse what it does not know."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    found: dict[str, Any] = {}
+    try:
+        pairs = parse_qsl(
+            text.decode("ascii"), keep_blank_values=True, strict_parsing=bool(text), errors="strict"
+        )
+    except ValueError:
+        raise RefusedError(
+            400, "query", "the query is not written as name=value&name=value"
+        ) from None
+    for name, value in pairs:
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise RefusedError(400, "query", f"there is no such parameter; there are: {known}")
+        if name in MANY:
+            found.setdefault(name, []).append(value)
+        elif name in found:
+            raise RefusedError(400, "query", f"the parameter {name!r} is there twice")
+        else:
+            found[name] = value
+    try:
+        return msgspec.convert(found, kind, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise RefusedError(400, "query", f"the query is not accepted: {error}") from None
+
+
+MANY = frozenset({"candidates"})
+"""Parameters of a query that may be given several times."""
+
+
+def _decoded(raw: bytes, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise RefusedError(400, "form", f"the body is not accepted: {error}") from None

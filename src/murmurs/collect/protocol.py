@@ -1,0 +1,131 @@
+"""Protocol: HTTP connections with limits of time, of number and of size.
+
+uvicorn waits for ever for the head of a request, for the rest of a body that was refused, and for a
+client that does not read its answer. Here each of them has a time limit, and a client beyond it is
+cut off. Addresses of clients are not kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from murmurs.collect.limits import Limits
+from murmurs.collect.metrics import Metrics
+
+PATIENCE = 5.0
+"""Seconds in which the rest of a refused body must arrive, so that the client sees the answer."""
+
+
+class Guarded(HttpToolsProtocol):
+    """A connection of uvicorn with limits."""
+
+    def __init__(self, *, limits: Limits, metrics: Metrics, **given: Any) -> None:
+        super().__init__(**given)
+        self._limits, self._metrics = limits, metrics
+        self._cut: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
+        self._in_head = False
+        self._head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, unless there are too many; its first request must come soon."""
+        super().connection_made(transport)
+        self.client = None  # nobody behind this line learns where a request came from
+        if len(self.connections) > self._limits.connections:
+            self._metrics.count("murmurs_refusals_total", reason="connections")
+            self._say(503, "busy", "there are too many connections: try again later")
+            return
+        self._cut_after(self._limits.header_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection and its timers."""
+        self._let_go()
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; the head of a request must not take too long, nor be too long."""
+        if self.transport.is_closing():
+            return
+        began_in_head = self._in_head
+        super().data_received(data)
+        if not self._in_head or self.transport.is_closing():
+            return
+        self._head = self._head + len(data) if began_in_head else len(data)
+        if self._head > self._limits.head:
+            self._metrics.count("murmurs_refusals_total", reason="head")
+            self._say(431, "head", f"the head of a request has at most {self._limits.head} bytes")
+        elif self._cut is None:
+            self._cut_after(self._limits.header_seconds)
+
+    def on_message_begin(self) -> None:
+        """Note that a request begins."""
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Note that the head is complete."""
+        self._in_head = False
+        self._let_go()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that the body is complete."""
+        self._let_go()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait only a short while for the rest of a body that nobody reads."""
+        unread = not self.pipeline and self.cycle.more_body
+        super().on_response_complete()
+        if unread and not self.transport.is_closing():
+            self._cut_after(PATIENCE)
+
+    def pause_writing(self) -> None:
+        """Cut the client off if it does not read its answer."""
+        super().pause_writing()
+        self._stuck = self.loop.call_later(self._limits.write_seconds, self._cut_off)
+
+    def resume_writing(self) -> None:
+        """Note that the client reads on."""
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, as JSON."""
+        self._metrics.count("murmurs_refusals_total", reason="http")
+        self._say(400, "http", "this is not a request of HTTP/1.1")
+
+    def _cut_after(self, seconds: float) -> None:
+        self._let_go()
+        self._cut = self.loop.call_later(seconds, self._cut_off)
+
+    def _let_go(self) -> None:
+        if self._cut is not None:
+            self._cut.cancel()
+            self._cut = None
+
+    def _cut_off(self) -> None:
+        if not self.transport.is_closing():
+            self._metrics.count("murmurs_cut_off_total")
+        self.transport.abort()
+
+    def _say(self, status: int, error: str, reason: str) -> None:
+        """Answer without the application, and close the connection."""
+        self._let_go()
+        body = json.dumps({"error": error, "reason": reason}).encode()
+        head = (
+            b"content-type: application/json\r\nx-content-type-options: nosniff\r\n"
+            b"cache-control: no-store\r\nretry-after: 1\r\nconnection: close\r\n"
+            b"content-length: %d\r\n\r\n" % len(body)
+        )
+        self.transport.write(STATUS_LINE[status] + head + body)
+        self.transport.close()

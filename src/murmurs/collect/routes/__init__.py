@@ -1,0 +1,1 @@
+"""The routes of the collector, one file for each kind."""

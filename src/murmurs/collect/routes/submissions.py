@@ -1,0 +1,140 @@
+"""The route that takes submissions: the one that must be quick.
+
+A submission is acknowledged after the store has made it durable, together with all others that
+arrived meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from starlette.types import Receive, Scope
+
+from murmurs.collect import tokens
+from murmurs.collect.bodies import announced, header, read_body, too_long
+from murmurs.collect.collector import Collector
+from murmurs.collect.limits import JSON_WEIGHT
+from murmurs.collect.operations import Answer, Endpoint, Operation, media_type
+from murmurs.collect.refusals import RefusedError, busy
+from murmurs.collect.replies import Reply, json_reply
+from murmurs.collect.store import Token, UnknownSurveyError
+from murmurs.collect.writer import BusyError
+from murmurs.submission import BINARY_TYPE as BINARY
+from murmurs.submission import JSON_TYPE as JSON
+from murmurs.submission import Submission
+
+ASIDE = 64 * 1024
+"""Bytes of a body from which it is read by another thread, so that others need not wait."""
+
+
+class SubmissionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Reports that are sent together under one id; either all of them are counted, or none."""
+
+    survey: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", description="The fingerprint.")]
+    id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", description="16 random bytes.")]
+    reports: Annotated[
+        dict[str, list[Any] | str],
+        msgspec.Meta(
+            min_length=1,
+            description="Reports by question: a list of reports, or base64 of their bytes.",
+        ),
+    ]
+    segment: str | None = None
+
+
+class Taken(msgspec.Struct):
+    """How many submissions were new, and how many had been counted before."""
+
+    accepted: Annotated[int, msgspec.Meta(ge=0)]
+    duplicates: Annotated[int, msgspec.Meta(ge=0)]
+
+
+SUBMIT = Operation(
+    "POST",
+    "/submissions",
+    "submit",
+    "Send one or several submissions.",
+    None,
+    {200: Answer("All of them are durable.", {JSON: Taken})},
+    body=SubmissionBody | Annotated[list[SubmissionBody], msgspec.Meta(min_length=1)],
+    media=(JSON, BINARY),
+    refusals={
+        404: "No survey here has this fingerprint.",
+        409: "The survey is closed, or not open yet.",
+        429: "There were too many requests with this key.",
+    },
+    details=(
+        "All submissions of a request are taken, or none. An id that was counted before is not "
+        "counted again: after a lost answer, send the same bytes again."
+    ),
+)
+
+
+class SubmitEndpoint(Endpoint):
+    """Answers the requests that send submissions."""
+
+    def __init__(self, collector: Collector) -> None:
+        super().__init__(SUBMIT, collector)
+
+    async def answer(self, scope: Scope, receive: Receive) -> Reply:
+        """Read the submissions, and acknowledge them when they are durable."""
+        collector, headers = self.collector, scope["headers"]
+        if scope["query_string"]:
+            raise RefusedError(400, "query", "this request takes no parameters")
+        key = self._key(headers)
+        collector.rates.take("" if key is None else key.name)
+        media = media_type(headers)
+        if media not in (JSON, BINARY):
+            raise RefusedError(415, "media", f"Content-Type must be {JSON} or {BINARY}")
+        most = collector.limits.json if media == JSON else collector.limits.body
+        length = announced(headers)
+        if length is not None and length > most:
+            raise too_long(most)
+        room = (most if length is None else length) * (JSON_WEIGHT if media == JSON else 1)
+        collector.memory.take(room)
+        try:
+            body = await read_body(receive, length, most, collector.limits.body_seconds)
+            submissions = await self._read(body, media, key)
+            del body
+            return await self._keep(submissions)
+        finally:
+            collector.memory.give(room)
+
+    def _key(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
+        """Return the key of a request; refuse one that is not known, and none if one is needed."""
+        collector = self.collector
+        text = tokens.bearer(header(headers, b"authorization"))
+        if text is None and not collector.settings.keys:
+            return None
+        key = None if text is None else tokens.find(text, collector.catalogue.tokens)
+        if key is None:
+            raise tokens.unknown()
+        if not tokens.allows(key, "submit"):
+            raise tokens.not_allowed("submit")
+        return key
+
+    async def _read(self, body: bytes, media: str, key: Token | None) -> list[Submission]:
+        read, day = self.collector.intake.read, self.collector.today
+        if len(body) < ASIDE:
+            return read(body, media, day, key)
+        return await asyncio.to_thread(read, body, media, day, key)
+
+    async def _keep(self, submissions: list[Submission]) -> Reply:
+        """Hand the submissions to the writer, and wait until they are durable."""
+        collector = self.collector
+        try:
+            new = await collector.writer.added(submissions)
+        except BusyError as error:
+            raise busy(str(error)) from None
+        except UnknownSurveyError as error:  # deleted a moment ago
+            raise RefusedError(404, "survey", str(error)) from None
+        accepted = sum(new)
+        metrics = collector.metrics
+        metrics.count("murmurs_submissions_total", accepted, outcome="accepted")
+        if accepted < len(new):
+            metrics.count("murmurs_submissions_total", len(new) - accepted, outcome="duplicate")
+        people = sum(s.people for s, is_new in zip(submissions, new, strict=True) if is_new)
+        metrics.count("murmurs_people_total", people)
+        return json_reply(Taken(accepted, len(new) - accepted))

@@ -1,0 +1,128 @@
+"""Server: uvicorn with the application, on a socket that is open before anything is promised."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import socket
+import threading
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from murmurs.collect.app import make_app
+from murmurs.collect.collector import Collector
+from murmurs.collect.protocol import Guarded
+
+log = logging.getLogger("murmurs.collect")
+
+GRACE = 20
+"""Seconds that requests may take to finish when the server is told to stop."""
+
+BACKLOG = 2048
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens, and with which certificate."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def listen(self) -> socket.socket:
+        """Return an open socket; an address that is taken is refused with a sentence."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind((self.host, self.port))
+            opened.listen(BACKLOG)
+        except (OSError, OverflowError) as error:
+            opened.close()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ValueError(
+                f"cannot listen on {self.host}:{self.port}: {reason}; choose another --port or "
+                "--host"
+            ) from None
+        opened.setblocking(False)
+        return opened
+
+    def url(self, opened: socket.socket) -> str:
+        """Return the address of an open socket, for people."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'s' if self.certificate else ''}://{host}:{opened.getsockname()[1]}"
+
+
+class Server(uvicorn.Server):
+    """A server for one collector, which also keeps its catalogue fresh.
+
+    ``stop`` may be called from any thread. When the server has stopped, every request that it
+    took has been answered, and the writer is idle.
+    """
+
+    def __init__(self, collector: Collector, address: Address) -> None:
+        limits = collector.limits
+        protocol = functools.partial(Guarded, limits=limits, metrics=collector.metrics)
+        super().__init__(
+            uvicorn.Config(
+                make_app(collector),
+                http=protocol,  # type: ignore[arg-type]  # a class with some arguments given
+                loop="uvloop",
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # any number
+                timeout_graceful_shutdown=GRACE,
+                backlog=BACKLOG,
+                ssl_certfile=None if address.certificate is None else str(address.certificate),
+                ssl_keyfile=None if address.key is None else str(address.key),
+            )
+        )
+        self.collector = collector
+        collector.connections = lambda: len(self.server_state.connections)
+
+    async def main_loop(self) -> None:
+        """Run until told to stop, and meanwhile read surveys and tokens again and again."""
+        refreshing = asyncio.create_task(self._refresh())
+        try:
+            await super().main_loop()
+        finally:
+            refreshing.cancel()
+            await asyncio.gather(refreshing, return_exceptions=True)
+
+    async def _refresh(self) -> None:
+        collector = self.collector
+        while True:
+            await asyncio.sleep(collector.settings.refresh_seconds)
+            try:
+                await asyncio.to_thread(collector.catalogue.refresh, collector.store)
+            except Exception:
+                log.exception("surveys and tokens could not be read again")
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Stop at the first signal, and let the caller close everything else afterwards."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()  # or uvicorn would end the process here
+
+    def stop(self) -> None:
+        """Finish the requests under way, then end."""
+        self.should_exit = True
+
+
+def in_thread(server: Server, opened: socket.socket) -> threading.Thread:
+    """Run a server in a thread of its own; return the thread when the server takes requests."""
+    thread = threading.Thread(target=server.run, args=([opened],), daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        thread.join(0.005)
+    return thread

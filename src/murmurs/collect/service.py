@@ -1,0 +1,123 @@
+"""Service: a collector from its start to its end, as `murmurs serve` runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from murmurs.boundary.checks import shown
+from murmurs.collect.catalogue import why_unfit
+from murmurs.collect.collector import Collector, Settings
+from murmurs.collect.server import Address, Server
+from murmurs.collect.store import Store
+from murmurs.collect.stores import open_store
+from murmurs.collect.tokens import new_token
+from murmurs.collect.upkeep import Schedule, Upkeep
+from murmurs.collect.writer import Writer, today
+from murmurs.survey import Survey
+
+FIRST_TOKEN = "first"
+"""The name of the token that a new store gets."""
+
+TOKEN_FILE = "admin-token"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is served, and how."""
+
+    place: str
+    """A directory, or postgresql://..."""
+    surveys: tuple[Survey, ...] = ()
+    address: Address = field(default_factory=Address)
+    settings: Settings = field(default_factory=Settings)
+    schedule: Schedule = field(default_factory=Schedule)
+    quota: int | None = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service that is ready to run: its server, its address, and where a first token is."""
+
+    server: Server
+    opened: socket.socket
+    url: str
+    token_file: Path | None
+
+    def run(self) -> None:
+        """Serve until SIGTERM, SIGINT or `Server.stop`; then finish what is under way."""
+        self.server.run([self.opened])
+
+
+@contextlib.contextmanager
+def started(plan: Plan) -> Iterator[Running]:
+    """Open the store, publish the surveys and listen; afterwards close everything in order.
+
+    First the server stops taking requests, then the writer writes what is waiting, then the store
+    is closed: nothing that was acknowledged, or will be, is lost.
+    """
+    with contextlib.ExitStack() as stack:
+        store = open_store(plan.place, quota=plan.quota)
+        stack.callback(store.close)
+        publish(store, plan.surveys)
+        token_file = _first_token(store, plan.place)
+        opened = plan.address.listen()
+        stack.callback(opened.close)
+        _allow_many_files()
+        writer = Writer(store, most_waiting=plan.settings.limits.waiting)
+        stack.callback(writer.close)
+        collector = Collector(store, writer, plan.settings)
+        stack.callback(collector.jobs.close)
+        upkeep = Upkeep(collector, plan.schedule)
+        upkeep.start()
+        stack.callback(upkeep.stop)
+        server = Server(collector, plan.address)
+        yield Running(server, opened, plan.address.url(opened), token_file)
+
+
+def publish(store: Store, surveys: Sequence[Survey]) -> None:
+    """Add surveys to a store; refuse one that changed without a new version."""
+    known = {(c.survey.name, c.survey.version): c.survey for c in store.collections()}
+    for survey in surveys:
+        unfit = why_unfit(survey)
+        if unfit is not None:
+            raise ValueError(f"survey {shown(survey.name)} cannot be served: {unfit}")
+        there = known.get((survey.name, survey.version))
+        if there is not None and there.fingerprint != survey.fingerprint:
+            raise ValueError(
+                f"survey {shown(survey.name)} has changed, but is still version {survey.version}: "
+                f"the store has it with fingerprint {there.short_fingerprint}, and this one has "
+                f"{survey.short_fingerprint}. Give it a new version; `murmurs diff` says what "
+                "the change means"
+            )
+        known[survey.name, survey.version] = survey
+    for survey in surveys:
+        store.publish(survey, today())
+
+
+def _first_token(store: Store, place: str) -> Path | None:
+    """Make a token for administration if a store in a directory has none, and write it there."""
+    directory = Path(place)
+    if "://" in place or any(token.scope == "admin" for token in store.tokens()):
+        return None
+    path = directory / TOKEN_FILE
+    text, token = new_token(FIRST_TOKEN, "admin")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        os.fchmod(descriptor, 0o600)
+        file.write(text + "\n")
+    store.add_token(token)
+    return path
+
+
+def _allow_many_files() -> None:
+    """Let the process open as many connections as the system allows it to."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

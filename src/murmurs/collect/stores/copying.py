@@ -1,0 +1,36 @@
+"""Files that appear complete, and only once they are on the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Return where to write a file that appears at ``target``, complete, once it is on the disk."""
+    if target.exists():
+        raise FileExistsError(f"{target} exists: a backup is written to a new file")
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(f"cannot write {target}: there is no such directory")
+    temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.rename(target)
+        sync(target.absolute().parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a directory, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

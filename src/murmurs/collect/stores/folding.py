@@ -1,0 +1,133 @@
+"""Recent reports, and how they are folded: added up into counts, exactly once.
+
+A fold reads recent reports, counts them outside of any transaction that others wait for, and then
+in one transaction deletes what it read and adds its counts. If any of what it read is gone by then,
+because somebody deleted it, the transaction changes nothing, and the next fold reads again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from murmurs.collect.store import keeps_reports
+from murmurs.collect.stores.cells import pack_cells, unpack_cells
+from murmurs.collect.stores.session import Session
+from murmurs.joint import Asked
+from murmurs.numerics.arrays import Integers
+
+MOST_AT_ONCE = 2**24
+"""About the number of bytes of recent reports that are folded in one transaction."""
+
+_LARGE = 2**20
+"""Kept reports of a day are put together until they have this many bytes."""
+
+_WAITING = """
+select number, series, day, n, reports from recent
+where number <= :last order by series, day, number
+"""
+_ADDED = "select n, cells from counts where series = :series and day = :day"
+_SET = """
+insert into counts (series, day, n, cells) values (:series, :day, :n, :cells)
+on conflict (series, day) do update set n = excluded.n, cells = excluded.cells
+"""
+_LAST_KEPT = """
+select number, n, reports from kept where series = :series and day = :day
+order by number desc limit 1
+"""
+_KEEP = "insert into kept (series, day, n, reports) values (:series, :day, :n, :reports)"
+
+
+class GoneError(Exception):
+    """Recent reports were deleted while they were being counted."""
+
+
+@dataclass
+class Fold:
+    """Recent reports of one series and day: their numbers, and what they add up to."""
+
+    series: int
+    day: int
+    asked: Asked
+    numbers: list[int] = field(default_factory=list)
+    n: int = 0
+    blobs: list[bytes] = field(default_factory=list)
+
+    @cached_property
+    def cells(self) -> Integers:
+        """The counts of the reports."""
+        mechanism = self.asked.mechanism
+        views = (mechanism.shape.view(blob) for blob in self.blobs)
+        return mechanism.count_checked(views).cells
+
+    @cached_property
+    def kept(self) -> bytes:
+        """The reports that are kept."""
+        size = self.asked.mechanism.shape.size
+        return in_order(b"".join(self.blobs), size) if keeps_reports(self.asked) else b""
+
+    def prepare(self) -> None:
+        """Count and sort now, before the transaction that others wait for."""
+        _ = self.cells, self.kept
+        self.blobs = []
+
+
+def newest_recent(session: Session) -> int:
+    """Return the largest number of recent reports; a fold leaves later ones for the next."""
+    ((last,),) = session.run("select coalesce(max(number), 0) from recent")
+    return int(last)
+
+
+def read_recent(session: Session, last: int, asked: Mapping[int, Asked]) -> list[Fold]:
+    """Return some of the recent reports up to a number, by series and day."""
+    folds: dict[tuple[int, int], Fold] = {}
+    size = 0
+    for number, series, day, n, blob in session.stream(_WAITING, last=last):
+        if series not in asked:
+            continue  # of a survey that is being deleted
+        fold = folds.setdefault((series, day), Fold(series, day, asked[series]))
+        fold.numbers.append(number)
+        fold.n += n
+        fold.blobs.append(blob)
+        size += len(blob)
+        if size >= MOST_AT_ONCE:
+            break
+    return list(folds.values())
+
+
+def apply(session: Session, fold: Fold) -> None:
+    """Replace recent reports by their counts; keep them elsewhere if counts do not suffice."""
+    session.hold_counts()
+    if session.take_recent(fold.numbers) != len(fold.numbers):
+        raise GoneError
+    where = {"series": fold.series, "day": fold.day}
+    n, cells = fold.n, fold.cells
+    for before, blob in session.run(_ADDED, **where):
+        n += before
+        cells = cells + unpack_cells(blob, cells.shape)
+    session.run(_SET, **where, n=n, cells=pack_cells(cells))
+    if fold.kept:
+        _keep(session, fold)
+
+
+def _keep(session: Session, fold: Fold) -> None:
+    """Keep reports, together with earlier ones of the same day if those are few."""
+    where = {"series": fold.series, "day": fold.day}
+    n, kept = fold.n, fold.kept
+    for number, before, blob in session.run(_LAST_KEPT, **where):
+        if len(blob) + len(kept) <= _LARGE:
+            session.run("delete from kept where number = :number", number=number)
+            n, kept = n + before, in_order(blob + kept, len(kept) // n)
+    session.run(_KEEP, **where, n=n, reports=kept)
+
+
+def in_order(reports: bytes, size: int) -> bytes:
+    """Return packed reports of ``size`` bytes sorted: in which order they came is not kept.
+
+    >>> in_order(b"teaoat", 3)
+    b'oattea'
+    """
+    return np.sort(np.frombuffer(reports, np.dtype(("V", size)))).tobytes()

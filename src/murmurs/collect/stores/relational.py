@@ -1,0 +1,488 @@
+"""A store in relational tables: everything that SQLite and PostgreSQL have in common.
+
+A survey has one series for each question and segment. The reports of a transaction are one row of
+``recent`` for each series and day; folds turn them into one row of ``counts`` for each series and
+day, and into rows of ``kept`` where reports are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
+from murmurs.collect.store import (
+    Collection,
+    Part,
+    Store,
+    StoreError,
+    Token,
+    UnknownSurveyError,
+    keeps_reports,
+)
+from murmurs.collect.stores import folding
+from murmurs.collect.stores.cells import unpack_cells
+from murmurs.collect.stores.session import Session
+from murmurs.counts import Counts
+from murmurs.joint import Asked
+from murmurs.submission import Submission
+from murmurs.survey import Survey
+
+Result = TypeVar("Result")
+
+AT_ONCE = 5000
+"""How many ids are deleted in one transaction, so that submissions wait only for a moment."""
+
+_PUBLISH = """
+insert into surveys (fingerprint, document, state, first_day)
+values (:fingerprint, :document, 'open', :day) returning number
+"""
+_SERIES = """
+insert into series (survey, question, segment) values (:survey, :question, :segment)
+"""
+_SERIES_OF = "select question, segment, number from series where survey = :survey"
+_COLLECTIONS = """
+select number, document, state, first_day from surveys where state <> 'deleting' order by number
+"""
+_FIND = "select number, document, state from surveys where fingerprint = :fingerprint"
+_SET_STATE = "update surveys set state = :state where number = :number"
+_RECENT = """
+insert into recent (series, day, n, reports) values (:series, :day, :n, :reports)
+"""
+_MEANT = """
+series in (
+    select number from series where survey = :survey and question = :question
+    and (cast(:segment as text) is null or segment = :segment)
+) and day between :first and :last
+"""
+_COUNTED = f"select n, cells from counts where {_MEANT}"
+_NOT_YET = f"select n, reports from recent where {_MEANT}"
+_KEPT = (
+    f"select reports from kept where {_MEANT} union all select reports from recent where {_MEANT}"
+)
+_DAYS = """
+select day, segment, sum(n) from (
+    select series, day, n from counts union all select series, day, n from recent
+) as both_tables join series on series.number = both_tables.series
+where survey = :survey and question = :question group by day, segment order by day, segment
+"""
+_ADD_TOKEN = """
+insert into tokens (name, digest, scope, surveys) values (:name, :digest, :scope, :surveys)
+on conflict (name) do update set name = excluded.name where tokens.digest = excluded.digest
+returning name
+"""
+_SOME_IDS = """
+select survey, id, day from ids where (survey, id) > (:survey, :id)
+order by survey, id limit :most
+"""
+_FORGET_IDS = """
+delete from ids where (survey, id) > (:survey, :id)
+and (survey, id) <= (:last_survey, :last_id) and day < :before
+"""
+_OLD_DAYS = """
+select distinct series, day from counts
+where series in (select number from series where survey = :survey) and day < :before
+union select distinct series, day from recent
+where series in (select number from series where survey = :survey) and day < :before
+union select distinct series, day from kept
+where series in (select number from series where survey = :survey) and day < :before
+"""
+
+_CHECK = """
+insert into meta (key, value) values ('checked', '0')
+on conflict (key) do update set value = case meta.value when '0' then '1' else '0' end
+"""
+
+_FIRST_DAY, _LAST_DAY = -(2**31), 2**31 - 1
+
+
+class Relational(Store):
+    """What the stores have in common; a database adds how it opens, reads, writes and copies."""
+
+    FOR_ADDING = """
+    select number from surveys where fingerprint = :fingerprint and state <> 'deleting'
+    """
+
+    def __init__(self) -> None:
+        self._surveys: dict[int, Survey] = {}
+        self._series_of: dict[int, dict[tuple[str, str | None], int]] = {}
+        self._folding = threading.Lock()
+
+    @abstractmethod
+    def _read(self) -> contextlib.AbstractContextManager[Session]:
+        """Return a transaction that sees one moment of the store and changes nothing."""
+
+    @abstractmethod
+    def _write(self, work: Callable[[Session], Result]) -> Result:
+        """Do some work in one durable transaction: all of it, or on an error none."""
+
+    @abstractmethod
+    def _check_room(self) -> None:
+        """Raise a `StoreFullError` if there is no room for more submissions."""
+
+    # Surveys
+
+    def publish(self, survey: Survey, day: int) -> None:
+        """Add a survey, open for submissions; one that is there already stays as it is."""
+        self._check_collecting()
+        self._sweep()
+
+        def insert(session: Session) -> None:
+            if session.run(_FIND, fingerprint=survey.fingerprint):
+                return
+            fields = {"fingerprint": survey.fingerprint, "document": survey.to_json(), "day": day}
+            ((number,),) = session.run(_PUBLISH, **fields)
+            for asked in survey.reported:
+                for segment in survey.segments or (None,):
+                    session.run(_SERIES, survey=number, question=asked.name, segment=segment)
+
+        self._write(insert)
+
+    def collections(self) -> tuple[Collection, ...]:
+        """Return all surveys with their states, in the order in which they were added."""
+        with self._read() as session:
+            rows = session.run(_COLLECTIONS)
+        return tuple(
+            Collection(self._survey(number, document), state, first_day)
+            for number, document, state, first_day in rows
+        )
+
+    def set_state(self, survey: str, state: Literal["open", "closed"]) -> None:
+        """Open or close the survey with this fingerprint."""
+        if state not in ("open", "closed"):
+            raise ValueError(f"a survey is 'open' or 'closed', not {shown(state)}")
+
+        def change(session: Session) -> None:
+            number, _ = self._find(session, survey)
+            session.run(_SET_STATE, number=number, state=state)
+
+        self._write(change)
+
+    def delete(self, survey: str) -> None:
+        """Delete the survey with this fingerprint and everything that was collected for it."""
+
+        def mark(session: Session) -> None:
+            number, _ = self._find(session, survey)
+            session.run(_SET_STATE, number=number, state="deleting")
+
+        self._write(mark)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Finish deletions, also those that the end of a process interrupted."""
+        with self._read() as session:
+            rows = session.run("select number from surveys where state = 'deleting'")
+        for (number,) in rows:
+            while self._forget_some_ids(number, b"", number, _LAST_DAY + 1)[0]:
+                pass
+            self._forget_days(number, _LAST_DAY + 1)
+            self._write(lambda session, number=number: _remove(session, number))  # type: ignore[misc]
+            self._surveys.pop(number, None)
+            self._series_of.pop(number, None)
+
+    def _find(self, session: Session, fingerprint: str) -> tuple[int, Survey]:
+        """Return the number of the survey with this fingerprint, and the survey."""
+        for number, document, state in session.run(_FIND, fingerprint=fingerprint):
+            if state != "deleting":
+                return number, self._survey(number, document)
+        raise UnknownSurveyError(fingerprint)
+
+    def _survey(self, number: int, document: str) -> Survey:
+        survey = self._surveys.get(number)
+        if survey is None:
+            survey = self._surveys[number] = Survey.from_json(document)
+        return survey
+
+    # Submissions
+
+    def add(self, submissions: Sequence[Submission], day: int) -> list[bool]:
+        """Add submissions in one durable transaction: all of them, or on an error none."""
+        self._check_collecting()
+        if not submissions:
+            return []
+        self._check_room()
+        by_survey: dict[str, dict[bytes, int]] = {}
+        for place, submission in enumerate(submissions):
+            by_survey.setdefault(submission.survey, {}).setdefault(submission.id, place)
+
+        def insert(session: Session) -> list[bool]:
+            new = [False] * len(submissions)
+            for fingerprint in sorted(by_survey):
+                places = by_survey[fingerprint]
+                rows = session.run(self.FOR_ADDING, fingerprint=fingerprint)
+                if not rows:
+                    raise UnknownSurveyError(fingerprint)
+                ((number,),) = rows
+                series = self._series(session, number)
+                added = session.insert_ids(number, sorted(places), day)
+                if not added:
+                    continue
+                parts: dict[int, list[bytes]] = {}
+                people: dict[int, int] = {}
+                for identity, place in places.items():
+                    if identity not in added:
+                        continue
+                    new[place] = True
+                    submission = submissions[place]
+                    for name, reports in submission.reports.items():
+                        at = series[name, submission.segment]
+                        parts.setdefault(at, []).append(reports)
+                        people[at] = people.get(at, 0) + submission.people
+                for at, blobs in parts.items():
+                    session.run(_RECENT, series=at, day=day, n=people[at], reports=b"".join(blobs))
+                session.changed(number)
+            return new
+
+        return self._write(insert)
+
+    def _series(self, session: Session, survey: int) -> dict[tuple[str, str | None], int]:
+        """Return the numbers of the series of a survey, which never change."""
+        found = self._series_of.get(survey)
+        if found is None:
+            rows = session.run(_SERIES_OF, survey=survey)
+            found = {(question, segment): number for question, segment, number in rows}
+            self._series_of[survey] = found
+        return found
+
+    # What was collected
+
+    def counts(self, part: Part) -> Counts:
+        """Return the counts of all reports of a part, exact at the moment of the call."""
+        with self._read() as session:
+            asked, where = self._meant(session, part)
+            counted = session.run(_COUNTED, **where)
+            waiting = session.run(_NOT_YET, **where)
+        mechanism = asked.mechanism
+        recent = mechanism.count_checked(mechanism.shape.view(blob) for _, blob in waiting)
+        n, cells = recent.n, np.array(recent.cells)
+        for number, blob in counted:
+            n += number
+            cells += unpack_cells(blob, cells.shape)
+        return Counts(mechanism, n, cells)
+
+    def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
+        """Return the number of reports to a question by day and segment."""
+        with self._read() as session:
+            _, where = self._meant(session, Part(survey, question))
+            found = {"survey": where["survey"], "question": question}
+            return {(day, segment): int(n) for day, segment, n in session.run(_DAYS, **found)}
+
+    def reports(self, part: Part) -> Iterator[bytes]:
+        """Return the packed reports of a part, of a question whose reports are kept, in batches."""
+        with self._read() as session:
+            asked, where = self._meant(session, part)
+            if not keeps_reports(asked):
+                raise ValueError(
+                    f"reports to {shown(part.question)} are not kept: their counts have all that "
+                    "an analysis needs"
+                )
+            for (blob,) in session.stream(_KEPT, **where):
+                yield blob
+
+    @abstractmethod
+    def changes(self, survey: str) -> int:
+        """Return a number that grows whenever reports to a survey are added or deleted."""
+
+    def _meant(self, session: Session, part: Part) -> tuple[Asked, dict[str, Any]]:
+        """Return the question of a part, and the parameters that select its rows."""
+        number, survey = self._find(session, part.survey)
+        units = {asked.name: asked for asked in survey.reported}
+        if part.question not in units:
+            raise ValueError(
+                f"survey {shown(survey.name)} takes no reports to {shown(part.question)}; it takes "
+                f"reports to {listed(tuple(units))}"
+            )
+        if part.segment is not None and part.segment not in survey.segments:
+            raise ValueError(f"survey {shown(survey.name)} has no segment {shown(part.segment)}")
+        return units[part.question], {
+            "survey": number,
+            "question": part.question,
+            "segment": part.segment,
+            "first": _FIRST_DAY if part.first_day is None else part.first_day,
+            "last": _LAST_DAY if part.last_day is None else part.last_day,
+        }
+
+    # Tokens
+
+    def add_token(self, token: Token) -> None:
+        """Keep a token; a name that exists is refused."""
+        fields = {"name": token.name, "digest": token.digest, "scope": token.scope}
+        surveys = json.dumps(token.surveys)
+        if not self._write(lambda session: session.run(_ADD_TOKEN, **fields, surveys=surveys)):
+            raise ValueError(
+                f"there is a token called {shown(token.name)}: revoke it, or choose another name"
+            )
+
+    def tokens(self) -> tuple[Token, ...]:
+        """Return all tokens."""
+        with self._read() as session:
+            rows = session.run("select name, digest, scope, surveys from tokens order by name")
+        return tuple(
+            Token(name, digest, scope, tuple(json.loads(surveys)))
+            for name, digest, scope, surveys in rows
+        )
+
+    def revoke(self, name: str) -> None:
+        """Delete the token with this name."""
+        gone = "delete from tokens where name = :name returning name"
+        if not self._write(lambda session: session.run(gone, name=name)):
+            raise ValueError(f"there is no token called {shown(name)}")
+
+    # Upkeep
+
+    def fold(self) -> None:
+        """Add recent reports up, so that only counts remain of questions that need no reports."""
+        with self._folding, self._alone_folding() as alone:
+            if not alone:
+                return
+            self._sweep()
+            with self._read() as session:
+                last = folding.newest_recent(session)
+            while self._fold_some(last):
+                pass
+
+    def _alone_folding(self) -> contextlib.AbstractContextManager[bool]:
+        """Return whether nobody else folds this store now."""
+        return contextlib.nullcontext(True)
+
+    def _fold_some(self, last: int) -> bool:
+        """Fold some recent reports up to a number; return whether there were any."""
+        with self._read() as session:
+            folds = folding.read_recent(session, last, self._asked_by_series(session))
+        for fold in folds:
+            fold.prepare()
+
+        def apply(session: Session) -> None:
+            for fold in folds:
+                folding.apply(session, fold)
+
+        if folds:
+            with contextlib.suppress(folding.GoneError):  # somebody deleted them: read again
+                self._write(apply)
+        return bool(folds)
+
+    def _asked_by_series(self, session: Session) -> dict[int, Asked]:
+        """Return the question of every series, of surveys that are not being deleted."""
+        surveys = {row[0]: self._survey(row[0], row[1]) for row in session.run(_COLLECTIONS)}
+        return {
+            number: surveys[survey].asked(question)
+            for number, survey, question in session.run(
+                "select number, survey, question from series"
+            )
+            if survey in surveys
+        }
+
+    def forget_ids(self, before_day: int) -> int:
+        """Delete the ids of submissions before a day; return how many."""
+        survey, identity, total = 0, b"", 0
+        while True:
+            seen, found, end = self._forget_some_ids(survey, identity, None, before_day)
+            total += found
+            if not seen:
+                return total
+            survey, identity = end
+
+    def _forget_some_ids(
+        self, survey: int, identity: bytes, only: int | None, before_day: int
+    ) -> tuple[int, int, tuple[int, bytes]]:
+        """Delete some ids, if they are old; return how many were seen and deleted, and the last."""
+        with self._read() as session:
+            rows = session.run(_SOME_IDS, survey=survey, id=identity, most=AT_ONCE)
+        rows = [row for row in rows if only is None or row[0] == only]
+        if not rows:
+            return 0, 0, (survey, identity)
+        old = sum(day < before_day for _, _, day in rows)
+        end = (int(rows[-1][0]), bytes(rows[-1][1]))
+        if old:
+            where = {"survey": survey, "id": identity, "before": before_day}
+            last = {"last_survey": end[0], "last_id": end[1]}
+            self._write(lambda session: session.run(_FORGET_IDS, **where, **last))
+        return len(rows), old, end
+
+    def forget_reports(self, survey: str, before_day: int) -> int:
+        """Delete counts and reports of a survey from before a day; return how many reports."""
+        with self._read() as session:
+            number, _ = self._find(session, survey)
+        return self._forget_days(number, before_day)
+
+    def _forget_days(self, survey: int, before_day: int) -> int:
+        """Delete what was collected before a day, one series and day after another."""
+        with self._read() as session:
+            rows = session.run(_OLD_DAYS, survey=survey, before=before_day)
+
+        def forget(session: Session, series: int, day: int) -> int:
+            session.hold_counts()
+            where, total = {"series": series, "day": day}, 0
+            for table in ("counts", "recent"):
+                gone = f"delete from {table} where series = :series and day = :day returning n"
+                total += sum(n for (n,) in session.run(gone, **where))
+            session.run("delete from kept where series = :series and day = :day", **where)
+            session.changed(survey)
+            return total
+
+        return sum(
+            self._write(lambda session, where=where: forget(session, *where))  # type: ignore[misc]
+            for where in rows
+        )
+
+    def check(self) -> None:
+        """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
+        self._check_collecting()
+        self._check_room()
+        self._write(lambda session: session.run(_CHECK))
+
+    def verify(self) -> None:
+        """Read everything; raise a `StoreError` that says what is damaged, if something is."""
+        self._verify_pages()
+        with self._read() as session:
+            asked = self._asked_by_series(session)
+            kept: dict[tuple[int, int], int] = {}
+            for series, day, n, blob in session.stream("select series, day, n, reports from kept"):
+                if series in asked:
+                    _check_reports(asked[series], blob, n, day)
+                    kept[series, day] = kept.get((series, day), 0) + n
+            for series, day, n, blob in session.stream(
+                "select series, day, n, reports from recent"
+            ):
+                if series in asked:
+                    _check_reports(asked[series], blob, n, day)
+            for series, day, n, blob in session.stream("select series, day, n, cells from counts"):
+                if series in asked:
+                    _check_counts(asked[series], blob, n, day, kept.get((series, day), 0))
+
+    def _verify_pages(self) -> None:
+        """Raise a `StoreError` if the database itself finds damage."""
+
+    def _check_collecting(self) -> None:
+        """Raise a `StoreError` if this store was opened only for reading and upkeep."""
+
+
+def _remove(session: Session, survey: int) -> None:
+    """Delete a survey of which nothing else is left."""
+    session.run("delete from series where survey = :survey", survey=survey)
+    session.run("delete from surveys where number = :survey", survey=survey)
+
+
+def _check_reports(asked: Asked, blob: bytes, n: int, day: int) -> None:
+    try:
+        found = len(asked.mechanism.shape.from_bytes(blob))
+    except ValueError as error:
+        raise StoreError(f"reports to {shown(asked.name)} of day {day}: {error}") from None
+    if found != n:
+        raise StoreError(f"day {day} has {found} reports to {shown(asked.name)}, not {n}")
+
+
+def _check_counts(asked: Asked, blob: bytes, n: int, day: int, kept: int) -> None:
+    try:
+        Counts(asked.mechanism, n, unpack_cells(blob, asked.mechanism.channel.cells))
+    except ValueError as error:
+        raise StoreError(f"counts of {shown(asked.name)} of day {day}: {error}") from None
+    if keeps_reports(asked) and kept != n:
+        raise StoreError(f"day {day} has {kept} kept reports to {shown(asked.name)}, not {n}")

@@ -1,0 +1,282 @@
+"""A store in one directory, in SQLite: the default, for one collector and without a server.
+
+The database is in WAL mode with ``synchronous = full``: a transaction is on the disk before it is
+acknowledged. One connection writes, under a lock; every reader has its own connection and sees the
+last transaction, without waiting for the writer or keeping it waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import apsw
+
+from murmurs.collect.store import StoreError, StoreFullError, UnknownSurveyError
+from murmurs.collect.stores import copying, formats
+from murmurs.collect.stores.relational import Relational
+from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.sqlite_session import (
+    SCHEMA,
+    WAIT,
+    SQLiteSession,
+    connected,
+    locked,
+    refuse_others,
+)
+
+if TYPE_CHECKING:
+    from murmurs.collect.stores.postgresql import PostgreSQLStore
+
+Result = TypeVar("Result")
+
+_FORMAT = "select value from meta where key = 'format'"
+
+DATABASE = "store.sqlite"
+
+RESERVE = 2**25
+"""Bytes that submissions leave free on the disk, so that there is room for upkeep."""
+
+_PAGES_AT_ONCE = 1000
+
+
+class SQLiteStore(Relational):
+    """A store in a directory, which is made if it is not there.
+
+    ``quota`` is the most bytes that it may take. With ``collecting=False`` it is opened beside a
+    collector that is running: for reading and upkeep, but not for new surveys and submissions.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, contextlib.closing(SQLiteStore(folder)) as store:
+    ...     store.collections()
+    ()
+    """
+
+    def __init__(
+        self,
+        directory: Path | str,
+        *,
+        quota: int | None = None,
+        collecting: bool = True,
+        vfs: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.directory = Path(directory)
+        self._path, self._quota, self._vfs = self.directory / DATABASE, quota, vfs
+        self._collecting = collecting
+        self._writing = threading.RLock()
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        self._lock: apsw.Connection | None = None
+        self._connection: apsw.Connection | None = None
+        self._open()
+
+    def _open(self) -> None:
+        if not self._collecting and not self._path.exists():
+            raise StoreError(f"there is no store in {self.directory}")
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make a store in {self.directory}: {error}") from None
+        with self._translated():
+            if self._collecting:
+                self._lock = locked(self.directory)
+            try:
+                refuse_others(self._path)
+                self._connection = self._connected()
+                self._write(self._prepare)
+            except BaseException:
+                self.close()
+                raise
+        if self._collecting:
+            copying.sync(self.directory)
+            self._sweep()
+
+    def _connected(self) -> apsw.Connection:
+        return connected(self._path, self._vfs)
+
+    def _prepare(self, session: Session) -> None:
+        """Make the tables of a new store, or bring those of an older one up to date."""
+        if not session.run("select 1 from sqlite_schema where name = 'meta'"):
+            self._db.execute(SCHEMA)
+            session.run("insert into meta values ('format', :value)", value=str(formats.FORMAT))
+            return
+        written = [value for (value,) in session.run(_FORMAT)]
+        found = formats.check_format(
+            written[0] if written else None, str(self.directory), migrating=self._collecting
+        )
+        if found < formats.FORMAT:
+            formats.migrate(session, found)
+
+    # Transactions
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn errors of SQLite into those of a store, with the reason and the way out."""
+        try:
+            yield
+        except apsw.FullError:
+            raise StoreFullError(
+                f"the disk with {self.directory} is full: make room, and nothing is lost"
+            ) from None
+        except apsw.BusyError:
+            raise StoreError(
+                f"another process has been writing to {self.directory} for more than "
+                f"{WAIT // 1000} seconds: try again"
+            ) from None
+        except (
+            apsw.ReadOnlyError,
+            apsw.CantOpenError,
+            apsw.PermissionsError,
+            apsw.IOError,
+        ) as error:
+            raise StoreError(f"cannot write to {self.directory}: {error}") from None
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            raise StoreError(
+                f"{self._path} is damaged ({error}): restore a backup with `murmurs store restore`"
+            ) from None
+        except apsw.ConnectionClosedError:
+            raise StoreError(f"the store in {self.directory} was closed") from None
+        except apsw.Error as error:
+            raise StoreError(f"{self.directory}: {error}") from None
+
+    def _write(self, work: Callable[[Session], Result]) -> Result:
+        with self._writing, self._translated():
+            self._check_open()
+            self._db.execute("begin immediate")
+            try:
+                result = work(SQLiteSession(self._db))
+                self._db.execute("commit")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+                raise
+            return result
+
+    @contextlib.contextmanager
+    def _read(self) -> Iterator[Session]:
+        with self._translated():
+            self._check_open()
+            try:
+                db = self._idle.pop()
+            except IndexError:
+                db = self._connected()
+                db.execute("pragma query_only = on")
+            try:
+                db.execute("begin")
+                yield SQLiteSession(db)
+            finally:
+                if db.in_transaction:
+                    db.execute("rollback")
+                self._idle.append(db)
+                if self._closed:
+                    self._close_idle()
+
+    @property
+    def _db(self) -> apsw.Connection:
+        """The connection that writes."""
+        self._check_open()
+        assert self._connection is not None
+        return self._connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the store in {self.directory} was closed")
+
+    def _check_collecting(self) -> None:
+        if not self._collecting:
+            raise StoreError(
+                f"{self.directory} was opened beside a collector, which alone adds to it"
+            )
+
+    # What differs from other databases
+
+    def changes(self, survey: str) -> int:
+        """Return a number that grows whenever reports to a survey are added or deleted."""
+        find = "select changes from surveys where fingerprint = :survey and state <> 'deleting'"
+        with self._read() as session:
+            for (number,) in session.run(find, survey=survey):
+                return int(number)
+        raise UnknownSurveyError(survey)
+
+    def backup(self, target: Path) -> None:
+        """Write a complete copy to a new file, as of this moment, while submissions arrive."""
+        with copying.new_file(target) as temporary, self._translated():
+            self._check_open()
+            with contextlib.closing(self._connected()) as db:
+                db.execute("vacuum into ?", (str(temporary),))
+
+    def pour_into(self, other: PostgreSQLStore) -> None:
+        """Copy everything to a new store of the other kind."""
+        with self._read() as session:
+            other.load(session)
+
+    def vacuum(self) -> None:
+        """Give room that is no longer used back to the disk, a little at a time."""
+        left = None
+        while left != 0:
+            with self._writing, self._translated():
+                self._check_open()
+                before, left = left, self._pragma("freelist_count")
+                if left == before:  # pages that cannot be given back now
+                    break
+                self._db.execute(f"pragma incremental_vacuum({_PAGES_AT_ONCE})").fetchall()
+        with self._writing, self._translated():
+            self._db.execute("pragma wal_checkpoint(truncate)").fetchall()
+
+    def size(self) -> int:
+        """Return the number of bytes that the files of the store take."""
+        paths = [self._path.with_name(DATABASE + end) for end in ("", "-wal", "-shm")]
+        sizes = 0
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                sizes += path.stat().st_size
+        return sizes
+
+    def _check_room(self) -> None:
+        with self._translated():
+            self._check_open()
+            free = shutil.disk_usage(self.directory).free
+            if free < RESERVE:
+                raise StoreFullError(
+                    f"the disk with {self.directory} has only {free:,} bytes left: make room, and "
+                    "nothing is lost"
+                )
+            if self._quota is None:
+                return
+            with self._writing:
+                pages = self._pragma("page_count") - self._pragma("freelist_count")
+                used = pages * self._pragma("page_size")
+            if used >= self._quota:
+                raise StoreFullError(
+                    f"the store in {self.directory} takes {used:,} bytes, and its quota is "
+                    f"{self._quota:,}: raise the quota, or delete old reports or ids"
+                )
+
+    def _pragma(self, name: str) -> int:
+        ((value,),) = self._db.execute(f"pragma {name}").fetchall()
+        return int(str(value))
+
+    def _verify_pages(self) -> None:
+        with self._read() as session:
+            problems = [text for (text,) in session.run("pragma integrity_check")]
+        if problems != ["ok"]:
+            raise StoreError(f"{self._path} is damaged: {problems[0]}")
+
+    def close(self) -> None:
+        """Finish what is under way and let go of all files; calling it twice is fine."""
+        with self._writing:
+            self._closed = True
+            for db in (self._connection, self._lock):
+                if db is not None:
+                    db.close()
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()

@@ -1,0 +1,79 @@
+"""Upkeep: what is done to a store again and again while submissions arrive."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from murmurs.collect.collector import Collector
+
+log = logging.getLogger("murmurs.collect")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How often a store is looked after, and for how long it keeps what."""
+
+    fold_seconds: float = 30.0
+    """How often recent reports are added up."""
+    tidy_seconds: float = 3600.0
+    """How often old ids and reports are deleted, and room is given back to the disk."""
+    keep_ids_days: int = 30
+    """How long ids are kept: a submission that is sent again later would be counted again."""
+    keep_reports_days: int | None = None
+    """How long counts and reports are kept; None is for ever."""
+
+
+class Upkeep:
+    """A thread that looks after a store until it is stopped."""
+
+    def __init__(
+        self,
+        collector: Collector,
+        schedule: Schedule,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._collector, self._schedule, self._clock = collector, schedule, clock
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="murmurs-upkeep", daemon=True)
+        self._tidied = -schedule.tidy_seconds
+
+    def start(self) -> None:
+        """Begin."""
+        self._tidied += self._clock()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what is under way, then end."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._schedule.fold_seconds):
+            self.once()
+
+    def once(self) -> None:
+        """Do what is due now; a failure is logged and counted, and tried again next time."""
+        try:
+            self._collector.store.fold()
+            if self._clock() - self._tidied >= self._schedule.tidy_seconds:
+                self.tidy()
+                self._tidied = self._clock()
+        except Exception:
+            self._collector.metrics.count("murmurs_upkeep_failures_total")
+            log.exception("upkeep of the store failed, and is tried again")
+
+    def tidy(self) -> None:
+        """Delete what is older than it is kept, and give room back."""
+        store, today, schedule = self._collector.store, self._collector.today, self._schedule
+        store.forget_ids(today - schedule.keep_ids_days)
+        if schedule.keep_reports_days is not None:
+            for collection in store.collections():
+                store.forget_reports(
+                    collection.survey.fingerprint, today - schedule.keep_reports_days
+                )
+        store.vacuum()

@@ -1,0 +1,101 @@
+"""``murmurs store`` on the command line, beside a collector that is running."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from murmurs.cli import main
+from murmurs.cli.store import command
+from murmurs.collect.store import Store
+from murmurs.collect.stores import open_store
+from tests.collect.made import EVERY_KIND, PLAIN, submission
+
+NAMES = ["check", "backup", "restore", "export", "vacuum"]
+
+
+@pytest.fixture
+def collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.chdir(tmp_path)
+    with contextlib.closing(open_store("collected")) as store:
+        store.publish(EVERY_KIND, 20_000)
+        store.publish(PLAIN, 20_000)
+        store.add([submission(EVERY_KIND, 1), submission(PLAIN, 1)], 20_000)
+        store.backup(Path("monday.sqlite"))
+        yield store
+
+
+def run(line: str) -> str:
+    done = CliRunner().invoke(main, shlex.split(line))
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def example_of(name: str) -> str:
+    text = command.commands[name].help or ""
+    (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("murmurs ")]
+    return line.removeprefix("murmurs ")
+
+
+def test_the_commands_are_those_that_are_tested() -> None:
+    assert isinstance(command, click.Group)
+    assert sorted(command.commands) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("option", ["", " --json"])
+def test_the_example_of_the_help_runs(collected: Store, name: str, option: str) -> None:
+    example = example_of(name)
+    assert example.startswith(f"store {name}")
+    if name == "backup":
+        Path("monday.sqlite").unlink()
+    printed = run(example + option)
+    assert printed.strip()
+    assert not option or json.loads(printed)
+
+
+def test_check_says_what_is_there(collected: Store) -> None:
+    printed = run("store check --store collected")
+    assert "collected: no damage found" in printed
+    assert "plain version 1, open\n  hot: 3 reports" in printed
+    found = json.loads(run("store check --store collected --json"))
+    assert found["surveys"][0]["reports"]["open product"] == 3
+
+
+def test_a_restored_store_has_everything(collected: Store) -> None:
+    run("store restore monday.sqlite --store restored")
+    before = json.loads(run("store check --store collected --json"))
+    assert json.loads(run("store check --store restored --json"))["surveys"] == before["surveys"]
+
+
+def test_kept_reports_of_an_export_are_counted_again(collected: Store) -> None:
+    run("store export out --store collected")
+    folder = "out/every_kind-1"
+    counted = run(
+        f"count {folder}/survey.json {folder}/reports-open_product.parquet --column report "
+        "--question 'open product' -o counts.json --json"
+    )
+    assert json.loads(counted) == {"question": "open product", "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("store check --store nowhere", "there is no store in nowhere"),
+        ("store backup monday.sqlite --store collected", "a backup is written to a new file"),
+        ("store restore monday.sqlite --store collected", "restore to a new directory"),
+        ("store restore nothing.sqlite --store new", "there is no backup nothing.sqlite"),
+        ("store export collected --store collected", "an export is written to a new folder"),
+    ],
+)
+def test_mistakes_are_one_sentence(collected: Store, line: str, rule: str) -> None:
+    done = CliRunner().invoke(main, shlex.split(line))
+    assert done.exit_code == 2
+    assert rule in done.stderr

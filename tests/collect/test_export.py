@@ -1,0 +1,65 @@
+"""What is exported is what was collected, in files that other tools and `murmurs count` read."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from murmurs import Survey
+from murmurs.collect.export import export, folder_name
+from murmurs.collect.store import Part, Store
+from murmurs.files.columns import read_column
+from tests.collect.made import EVERY_KIND, PLAIN, submission
+
+E = EVERY_KIND.fingerprint
+
+
+def test_an_export_has_every_count_and_every_kept_report(store: Store, tmp_path: Path) -> None:
+    store.publish(EVERY_KIND, 20_000)
+    store.publish(PLAIN, 20_000)
+    for seed in range(6):
+        store.add([submission(EVERY_KIND, seed, people=4)], 20_000 + seed % 2)
+    found = export(store, tmp_path / "parquet")
+    assert found == {"every_kind-1": 6 * 4 * 8, "plain-1": 0}
+    folder = tmp_path / "parquet" / "every_kind-1"
+    assert Survey.from_json((folder / "survey.json").read_text()) == EVERY_KIND
+    rows = pq.read_table(folder / "counts.parquet").to_pylist()
+    assert len(rows) == len(EVERY_KIND.reported) * 2
+    first = datetime.date(1970, 1, 1)
+    for row in rows:
+        day = (row["day"] - first).days
+        counts = store.counts(Part(E, row["question"], row["segment"], day, day))
+        assert (row["n"], row["cells"]) == (counts.n, counts.cells.ravel().tolist())
+        assert (row["survey"], row["version"], row["fingerprint"]) == ("every kind", 1, E)
+    path = folder / "reports-open_product.parquet"
+    kept = EVERY_KIND.asked("open product")
+    chunks = [chunk.values for chunk in read_column(path, "report", "segment")]
+    assert kept.count(chunks) == store.counts(Part(E, "open product"))
+    assert {*pq.read_table(path)["segment"].to_pylist()} == {"north", "south"}
+    assert not pq.read_table(tmp_path / "parquet" / "plain-1" / "counts.parquet").num_rows
+
+
+def test_an_export_is_written_to_a_new_folder_or_not_at_all(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.publish(PLAIN, 1)
+    store.add([submission(PLAIN, 1)], 1)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(FileExistsError, match="an export is written to a new folder"):
+        export(store, tmp_path / "there")
+
+    def fail(part: Part) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr(store, "counts", fail)
+    with pytest.raises(OSError, match="no room"):
+        export(store, tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "store"] == ["there"]
+
+
+def test_surveys_of_one_name_and_version_have_folders_of_their_own() -> None:
+    assert folder_name(EVERY_KIND, set()) == "every_kind-1"
+    assert folder_name(PLAIN, {"plain-1"}) == f"plain-1-{PLAIN.short_fingerprint}"

@@ -1,0 +1,42 @@
+"""Stores that earlier releases wrote open in this one, and say what they said."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+
+from murmurs.collect.stores import formats, open_store
+from murmurs.collect.stores.sqlite import DATABASE
+from tests.collect.conftest import NewPlace
+from tests.collect.make_format import FOLDER, told
+
+
+def load(place: str, number: int) -> None:
+    if place.startswith("postgresql"):
+        text = (FOLDER / f"postgresql-{number}.sql").read_text()
+        with contextlib.closing(psycopg.connect(place, autocommit=True)) as db:
+            db.execute(text.encode())
+        return
+    Path(place).mkdir()
+    with contextlib.closing(apsw.Connection(str(Path(place, DATABASE)))) as other:
+        other.execute((FOLDER / f"sqlite-{number}.sql").read_text()).fetchall()
+
+
+@pytest.mark.parametrize("number", range(1, formats.FORMAT + 1))
+def test_a_store_of_every_format_opens_and_says_what_it_said(
+    new_place: NewPlace, number: int
+) -> None:
+    place = new_place()
+    load(place, number)
+    expected = json.loads((FOLDER / f"{number}.json").read_text())
+    for _ in range(2):
+        with contextlib.closing(open_store(place)) as store:
+            assert told(store) == expected
+            store.fold()
+            store.verify()
+            assert told(store) == expected
