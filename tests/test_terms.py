@@ -174,7 +174,7 @@ epsilon = 1.0
         (
             'every = "day"\nlifetime_epsilon = 7.5',
             FRESH,
-            "reports to 'hot' keep no permanent response and cost 1 each time, so lifetime_epsilon = 7.5 is "
+            "keep no permanent response and cost 1 each time, so lifetime_epsilon = 7.5 is "
             "spent after 7 answers, in about 7 days.",
         ),
         ('every = "week"', FRESH, "cost 1 each time, which is 52 in a year. Ask once, give"),
