@@ -43,6 +43,7 @@ class Memory:
     price: str
     use: str
     kept: tuple[str, ...]
+    unit_of: Callable[[Device[Any], Any, Record | None, int], str] = field(repr=False)
     recall: Callable[[Device[Any], Any, Record | None, int], tuple[Any, Record | None]] = field(
         repr=False
     )
@@ -55,6 +56,21 @@ class Memory:
 
 def _by_value(device: Device[Any], value: Any, *_: object) -> tuple[Any, None]:
     return device._respond(value), None
+
+
+def _value(device: Device[Any], value: Any, *_: object) -> str:
+    return device._tag(value)
+
+
+def _segment(device: Device[Any], value: Any, kept: Record | None, _: int) -> str:
+    if kept is None:
+        return "0"
+    segment: int = kept["segment"]
+    return str(segment + (kept["value"] != device._tag(segment, value)))
+
+
+def _period(*given: Any) -> str:
+    return str(given[-1])
 
 
 def _by_change(
@@ -97,6 +113,7 @@ MEMORIES = {
             price="nothing to store; a value that returns is recognised",
             use="values hardly ever change, or it is no secret when they change and return",
             kept=(),
+            unit_of=_value,
             recall=_by_value,
         ),
         Memory(
@@ -107,6 +124,7 @@ MEMORIES = {
             price="a state to store; a value that returns costs `epsilon_permanent` again",
             use="values change a few times, and it is no secret when",
             kept=("segment", "value"),
+            unit_of=_segment,
             recall=_by_change,
         ),
         Memory(
@@ -118,6 +136,7 @@ MEMORIES = {
             "costs `epsilon_permanent`, even if the value stays",
             use="a bound on the total must hold whatever people do",
             kept=("period", "response"),
+            unit_of=_period,
             recall=_by_period,
         ),
     )
@@ -240,6 +259,25 @@ class Device(Generic[Report]):
         if record is not None:
             self.state[_RECORD] = {**record, "check": self._seal(record)}
         return report
+
+    def unit(self, answer: Any, *, period: int | None = None) -> str:
+        """Return the name of the value, segment or period that a report would now belong to.
+
+        Reports of one unit share a permanent response and cost `epsilon_permanent_realised`
+        together. The name of a value looks random to anyone without the secret.
+
+        >>> import murmurs as mm
+        >>> mechanism = mm.LOSUE(k=8, epsilon=1.0, epsilon_permanent=2.0)
+        >>> device = Device(mechanism, bytes(range(32)), "coffee/drink", memory="change")
+        >>> units = []
+        >>> for value in (3, 3, 5, 3):
+        ...     units.append(device.unit(value))
+        ...     report = device.report(value)
+        >>> units
+        ['0', '0', '1', '2']
+        """
+        value, number = self._value(answer), self._check_period(period)
+        return self._memory.unit_of(self, value, self._kept(), number)
 
     def epsilon_spent(self, count: int) -> float:
         """Return the epsilon of this many values, segments or periods, the units of the memory.

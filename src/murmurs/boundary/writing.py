@@ -28,11 +28,12 @@ _ENDING = tuple(
 
 
 @contextlib.contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file that appears at ``path`` on success, with the permissions of the one it replaces.
 
-    A symbolic link stays, and its target is written. A device, a pipe or standard output ("-")
-    cannot be replaced and is written to directly.
+    A ``private`` file can be read by its owner only, and survives a loss of power from then on. A
+    symbolic link stays, and its target is written. A device, a pipe or standard output ("-") cannot
+    be replaced and is written to directly.
     """
     if is_standard_output(path):
         if sys.stdout is None:
@@ -49,15 +50,15 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             yield file
         return
     with _ending_by_exception():
-        yield from _replacing(path, there)
+        yield from _replacing(path, there, private)
 
 
-def _replacing(path: Path, there: os.stat_result | None) -> Iterator[IO[bytes]]:
+def _replacing(path: Path, there: os.stat_result | None, private: bool) -> Iterator[IO[bytes]]:
     if there is not None and not os.access(path, os.W_OK):
         raise PermissionError(f"cannot write {path}: it is read-only")
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
-    mode = 0o666 if there is None else there.st_mode & 0o777
+    mode = 0o600 if private else 0o666 if there is None else there.st_mode & 0o777
     try:
         with _open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, path) as file:
             if there is not None:
@@ -66,9 +67,22 @@ def _replacing(path: Path, there: os.stat_result | None) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
+        if private:
+            _make_durable(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _make_durable(folder: Path) -> None:
+    """Have the new name of a file written to the disk; a system without that is as durable."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _take_over(temporary: Path, there: os.stat_result, mode: int) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -34,11 +32,9 @@ from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.counts import Counts
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.reports import read_reports
-from murmurs.inference.association import Association
-from murmurs.inference.dependence import Strength
 from murmurs.inference.fit import Target
-from murmurs.inference.screening import Screening
 from murmurs.joint import Joint, JointEstimate
+from murmurs.joint.tested import tested_document
 from murmurs.question import Question
 from murmurs.survey import Survey
 
@@ -124,7 +120,7 @@ def command(
         save_plot(lambda axes: shown.plot(axes, level, target), plot, size=shown.plot_size)
     beside = output is not None and is_standard_output(output)
     if as_json:
-        print_json({"question": asked.name, **_document(shown, level, target)}, err=beside)
+        print_json({"question": asked.name, **tested_document(shown, level, target)}, err=beside)
         return
     if as_csv:
         print_csv(shown.to_csv(level, target), err=beside)
@@ -183,22 +179,3 @@ def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
                 "file of the strings to look for, one per line"
             )
     return found
-
-
-def _document(found: JointEstimate, level: float, target: Target) -> dict[str, Any]:
-    """Return the table with its tests; null are those that cannot be made, as of huge tables."""
-    document = found.to_document(level, target)
-    if len(found.names) > 2:
-        return {**document, "screening": _made(found.screening)}
-    return {
-        **document,
-        "association": _made(found.association),
-        "cramers_v": _made(lambda: found.cramers_v(level=level, target=target)),
-    }
-
-
-def _made(measure: Callable[[], Screening | Association | Strength]) -> dict[str, Any] | None:
-    try:
-        return measure().to_document()
-    except (ImportError, ValueError):
-        return None

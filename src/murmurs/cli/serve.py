@@ -53,6 +53,11 @@ from murmurs.cli.output import Command, existing_file, read_survey, say
     help="The most connections at the same time.",
 )
 @click.option(
+    "--complete-days",
+    is_flag=True,
+    help="Show results of complete days only, which hides even the last step of a day.",
+)
+@click.option(
     "--keep-ids",
     type=click.IntRange(min=1),
     default=30,
@@ -78,6 +83,7 @@ def command(
     rate: float | None,
     quota: int | None,
     connections: int,
+    complete_days: bool,
     keep_ids: int,
     keep_reports: int | None,
 ) -> None:
@@ -109,7 +115,7 @@ def command(
         place,
         tuple(read_survey(path) for path in surveys),
         Address(host, port, certfile, keyfile),
-        Settings(Limits(rate=rate, connections=connections), keys, origins),
+        Settings(Limits(rate=rate, connections=connections), keys, origins, complete_days),
         Schedule(keep_ids_days=keep_ids, keep_reports_days=keep_reports),
         None if quota is None else quota * MIB,
     )
@@ -117,10 +123,9 @@ def command(
         with started(plan) as running:
             _tell(running.url, place, running.token_file)
             running.run()
+        say("stopped")
     except StoreError as error:
         raise ValueError(str(error)) from None
-    except KeyboardInterrupt:
-        say("stopped", err=True)
 
 
 def _tell(url: str, place: str, token_file: Path | None) -> None:

@@ -18,12 +18,14 @@ from murmurs.collect.openapi import describe
 from murmurs.collect.operations import Answer, Call, Endpoint, Operation
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, STRICT, Reply, json_reply, refused
-from murmurs.collect.routes import monitoring, submissions, surveys
+from murmurs.collect.routes import administration, monitoring, results, submissions, surveys
 
 OPERATIONS: tuple[Operation, ...] = (
     submissions.SUBMIT,
     *surveys.OPERATIONS,
     *monitoring.OPERATIONS,
+    *results.OPERATIONS,
+    *administration.OPERATIONS,
 )
 """All operations; the OpenAPI document is made from them."""
 

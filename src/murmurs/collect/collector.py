@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from murmurs.collect.catalogue import Catalogue
+from murmurs.collect.disclosure import Disclosure
 from murmurs.collect.intake import Intake
+from murmurs.collect.jobs import Jobs
 from murmurs.collect.limits import Limits, Memory, Rates
 from murmurs.collect.metrics import Metrics
-from murmurs.collect.store import Store
+from murmurs.collect.refusals import RefusedError, unavailable
+from murmurs.collect.store import Store, StoreError, StoreFullError
 from murmurs.collect.writer import Writer
 
+log = logging.getLogger("murmurs.collect")
+
 DAY = 86_400
+
+LOG_SECONDS = 10
+"""How often trouble with the store is logged at most."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,8 @@ class Settings:
     """Whether a submission needs a key: a token with the scope "submit"."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may send submissions and read results; ("*",) for all."""
+    complete_days: bool = False
+    """Whether results leave the present day out; see `murmurs.collect.disclosure`."""
     refresh_seconds: float = 2.0
     """How often surveys and tokens are read again, as other processes may have changed them."""
 
@@ -43,12 +54,27 @@ class Collector:
         self.settings = Settings() if settings is None else settings
         self.limits, self.metrics = self.settings.limits, Metrics()
         self.catalogue = Catalogue()
+        self.disclosure = Disclosure(store, complete_days=self.settings.complete_days)
+        self.jobs = Jobs()
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
-        self._clock = clock
+        self._clock, self._logged = clock, 0.0
         self.connections: Callable[[], int] = lambda: 0
         """How many connections the server has; it fills this in."""
         self.catalogue.refresh(store)
+
+    def trouble(self, error: StoreError) -> RefusedError:
+        """Log why the store refused, not too often, and return what a client is told of it.
+
+        The log has the reason in full; clients need not know where the store is.
+        """
+        now = self._clock()
+        if now - self._logged >= LOG_SECONDS:
+            self._logged = now
+            log.error("the store takes nothing: %s", error)
+        if isinstance(error, StoreFullError):
+            return unavailable("full", "the store is full, and takes nothing until there is room")
+        return unavailable("store", "the store cannot be read or written at the moment")
 
     @property
     def today(self) -> int:

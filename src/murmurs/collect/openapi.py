@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from murmurs.collect.intake import BINARY
 from murmurs.collect.operations import Operation
 from murmurs.collect.replies import JSON
+from murmurs.submission import BINARY_TYPE
 
 _TEMPLATE = "#/components/schemas/{name}"
 
@@ -105,7 +105,7 @@ def _operation(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
     if operation.body is not None:
         content = {}
         for media in operation.media:
-            binary = media == BINARY or operation.body is bytes
+            binary = media == BINARY_TYPE or operation.body is bytes
             content[media] = {} if binary else {"schema": schemas[str(operation.body)]}
         document["requestBody"] = {"required": True, "content": content}
     return document

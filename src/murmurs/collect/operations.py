@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from murmurs.collect import tokens
 from murmurs.collect.bodies import ClientGoneError, announced, header, read_body
-from murmurs.collect.refusals import RefusedError, unavailable
+from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, refused
-from murmurs.collect.store import StoreError, Token
+from murmurs.collect.store import StoreError, Token, UnknownSurveyError
 
 if TYPE_CHECKING:
     from murmurs.collect.collector import Collector
@@ -103,7 +103,9 @@ class Endpoint:
         except RefusedError as refusal:
             reply = self.refused(refusal)
         except StoreError as error:
-            reply = self.refused(unavailable(str(error)))
+            reply = self.refused(self.collector.trouble(error))
+        except UnknownSurveyError:  # deleted a moment ago
+            reply = self.refused(RefusedError(404, "survey", "there is no such survey here"))
         except Exception:
             log.exception("an error in %s", self.operation.name)
             reply = self.refused(

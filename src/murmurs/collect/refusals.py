@@ -25,6 +25,16 @@ class RefusedError(Exception):
         self.status, self.error, self.reason = status, error, reason
         self.headers, self.submission = dict(headers or {}), submission
 
+    def again(self) -> RefusedError:
+        """Return the same refusal to raise once more."""
+        return RefusedError(
+            self.status,
+            self.error,
+            self.reason,
+            headers=self.headers,
+            submission=self.submission,
+        )
+
     def document(self) -> dict[str, object]:
         """Return what the client is sent."""
         document: dict[str, object] = {"error": self.error, "reason": self.reason}
@@ -38,6 +48,6 @@ def busy(reason: str, seconds: int = 1) -> RefusedError:
     return RefusedError(503, "busy", reason, headers={"Retry-After": str(seconds)})
 
 
-def unavailable(reason: str, seconds: int = 30) -> RefusedError:
+def unavailable(error: str, reason: str, seconds: int = 30) -> RefusedError:
     """Return the refusal of a collector whose store takes nothing until somebody mends it."""
-    return RefusedError(503, "store", reason, headers={"Retry-After": str(seconds)})
+    return RefusedError(503, error, reason, headers={"Retry-After": str(seconds)})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import socket
 import threading
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,6 +106,13 @@ class Server(uvicorn.Server):
                 await asyncio.to_thread(collector.catalogue.refresh, collector.store)
             except Exception:
                 log.exception("surveys and tokens could not be read again")
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Stop at the first signal, and let the caller close everything else afterwards."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()  # or uvicorn would end the process here
 
     def stop(self) -> None:
         """Finish the requests under way, then end."""

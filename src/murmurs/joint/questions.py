@@ -156,10 +156,10 @@ class Joint:
         """The labels of the combinations of answers, if no question is open."""
         return () if self.is_open else combined([q.labels for q in self.questions])
 
-    def encode(self, answer: tuple[str, ...], random: Chance = None) -> Any:
-        """Return a private report of one person's answers, a label or string for each question.
+    def answer(self, answer: tuple[str, ...]) -> Any:
+        """Return one person's answers as the mechanism takes them; errors do not quote them.
 
-        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
+        It is the number of the combination or, if a question is open, the tuple of the answers.
         """
         given: Any = answer
         if not isinstance(given, tuple) or len(given) != len(self.questions):
@@ -172,10 +172,16 @@ class Joint:
             text if question.is_open else question.answer(text)
             for question, text in zip(self.questions, answer, strict=True)
         )
-        if isinstance(self.mechanism, OpenProduct):
-            return self.mechanism.encode(own, random)
-        number = int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
-        return self.mechanism.encode(number, random)
+        if self.is_open:
+            return own
+        return int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
+
+    def encode(self, answer: tuple[str, ...], random: Chance = None) -> Any:
+        """Return a private report of one person's answers, a label or string for each question.
+
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
+        """
+        return self.mechanism.encode(self.answer(answer), random)
 
     def encode_many(
         self,

@@ -220,7 +220,7 @@ class SubmissionForm:
         if len(identity) != ID_BYTES:
             raise BadSubmissionError("form", f"an id has {ID_BYTES} bytes, not {len(identity)}")
         if segment is not None or self._segments:
-            self._check_segment(segment)
+            self.check_segment(segment)
         counts = [len(data) // self._sizes[name] for name, data in reports.items()]
         if not any(counts):
             raise BadSubmissionError("form", "this submission has no reports")
@@ -234,7 +234,8 @@ class SubmissionForm:
             reports = {name: reports[name] for name in self._names if name in reports}
         return Submission(self.fingerprint, identity, counts[0], reports, segment)
 
-    def _check_segment(self, segment: str | None) -> None:
+    def check_segment(self, segment: str | None) -> str | None:
+        """Return the segment if it is one of the survey's, or None if it has none."""
         if segment is None and self._segments:
             raise BadSubmissionError(
                 "segment", f"this survey needs a segment: {listed(self._segments)}"
@@ -244,6 +245,7 @@ class SubmissionForm:
             raise BadSubmissionError(
                 "segment", f"this survey has no segment {shown(segment)}{known}"
             )
+        return segment
 
 
 def fingerprint_at(data: bytes, place: int) -> str:

@@ -10,7 +10,6 @@ import msgspec
 
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
-from murmurs.collect.refusals import unavailable
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.store import StoreError
 
@@ -37,10 +36,7 @@ async def _health(collector: Collector, call: Call) -> Reply:
 
 
 async def _ready(collector: Collector, call: Call) -> Reply:
-    try:
-        await asyncio.to_thread(collector.store.check)
-    except StoreError as error:
-        raise unavailable(str(error)) from None
+    await asyncio.to_thread(collector.store.check)
     return json_reply(Readiness("ready"))
 
 
@@ -58,6 +54,7 @@ def _gauges(collector: Collector) -> dict[str, float]:
         found["murmurs_ready"] = 0
     found["murmurs_waiting_bytes"] = collector.writer.waiting
     found["murmurs_connections"] = collector.connections()
+    found["murmurs_jobs"] = len(collector.jobs)
     found["murmurs_body_bytes"] = collector.memory.used
     if _STATM.exists():
         found["process_resident_memory_bytes"] = int(_STATM.read_text().split()[1]) * _PAGE

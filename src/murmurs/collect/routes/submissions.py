@@ -15,20 +15,21 @@ from starlette.types import Receive, Scope
 from murmurs.collect import tokens
 from murmurs.collect.bodies import announced, header, read_body, too_long
 from murmurs.collect.collector import Collector
-from murmurs.collect.intake import BINARY, JSON
 from murmurs.collect.limits import JSON_WEIGHT
 from murmurs.collect.operations import Answer, Endpoint, Operation, media_type
 from murmurs.collect.refusals import RefusedError, busy
 from murmurs.collect.replies import Reply, json_reply
-from murmurs.collect.store import Token
+from murmurs.collect.store import Token, UnknownSurveyError
 from murmurs.collect.writer import BusyError
+from murmurs.submission import BINARY_TYPE as BINARY
+from murmurs.submission import JSON_TYPE as JSON
 from murmurs.submission import Submission
 
 ASIDE = 64 * 1024
 """Bytes of a body from which it is read by another thread, so that others need not wait."""
 
 
-class SubmissionBody(msgspec.Struct, omit_defaults=True):
+class SubmissionBody(msgspec.Struct, forbid_unknown_fields=True):
     """Reports that are sent together under one id; either all of them are counted, or none."""
 
     survey: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", description="The fingerprint.")]
@@ -66,8 +67,7 @@ SUBMIT = Operation(
     },
     details=(
         "All submissions of a request are taken, or none. An id that was counted before is not "
-        "counted again: after a lost answer, send the same bytes again. A body of bytes has one "
-        "submission, perhaps of many people."
+        "counted again: after a lost answer, send the same bytes again."
     ),
 )
 
@@ -116,11 +116,10 @@ class SubmitEndpoint(Endpoint):
         return key
 
     async def _read(self, body: bytes, media: str, key: Token | None) -> list[Submission]:
-        intake = self.collector.intake
-        read, day = intake.json if media == JSON else intake.binary, self.collector.today
+        read, day = self.collector.intake.read, self.collector.today
         if len(body) < ASIDE:
-            return read(body, day, key)
-        return await asyncio.to_thread(read, body, day, key)
+            return read(body, media, day, key)
+        return await asyncio.to_thread(read, body, media, day, key)
 
     async def _keep(self, submissions: list[Submission]) -> Reply:
         """Hand the submissions to the writer, and wait until they are durable."""
@@ -129,6 +128,8 @@ class SubmitEndpoint(Endpoint):
             new = await collector.writer.added(submissions)
         except BusyError as error:
             raise busy(str(error)) from None
+        except UnknownSurveyError as error:  # deleted a moment ago
+            raise RefusedError(404, "survey", str(error)) from None
         accepted = sum(new)
         metrics = collector.metrics
         metrics.count("murmurs_submissions_total", accepted, outcome="accepted")

@@ -12,10 +12,9 @@ from murmurs.collect.bodies import header
 from murmurs.collect.catalogue import Entry
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
+from murmurs.collect.queries import Version
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, json_reply
-
-Version = Annotated[int, msgspec.Meta(ge=1, lt=2**53)]
 
 
 class Listed(msgspec.Struct):

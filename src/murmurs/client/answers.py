@@ -1,0 +1,125 @@
+"""Answers: from what a person answered to one report for each question, with what it costs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
+from murmurs.budget import price
+from murmurs.client.state import Kept, State
+from murmurs.device import Device
+from murmurs.joint import Asked, Joint
+from murmurs.randomness.verbs import Randomness
+from murmurs.survey import Survey, keeps_response
+
+
+class AnswerRefusedError(Exception):
+    """The terms of the survey do not allow an answer now; nothing was spent or sealed.
+
+    ``reason`` is "budget", "period", "closed" or "queue".
+    """
+
+    __module__ = "murmurs.client"  # as users import it
+
+    def __init__(self, reason: str, rule: str) -> None:
+        super().__init__(rule)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question or joint, checked: labels or strings, never shown in errors."""
+
+    asked: Asked
+    value: Any
+
+    def __repr__(self) -> str:
+        return f"Answer({self.asked.name!r}, ...)"
+
+
+def checked(survey: Survey, answers: Mapping[str, str]) -> list[Answer]:
+    """Return the answers by what is reported; refuse what is no answer, without quoting it."""
+    if not isinstance(answers, Mapping):
+        raise TypeError(
+            "answers are a mapping from the names of questions, {'drink': 'tea'}, not of type "
+            f"{type(answers).__name__}"
+        )
+    names = {question.name for question in survey.questions}
+    for name in answers:
+        if name not in names:
+            known = listed(tuple(question.name for question in survey.questions))
+            raise ValueError(
+                f"survey {shown(survey.name)} has no question {shown(name)}; it has {known}"
+            )
+    if not answers:
+        raise ValueError("there are no answers: give at least one, {'drink': 'tea'}")
+    found = []
+    for asked in survey.reported:
+        members = asked.names if isinstance(asked, Joint) else (asked.name,)
+        given = [name for name in members if name in answers]
+        if not given:
+            continue
+        if len(given) < len(members):
+            missing = listed(tuple(name for name in members if name not in given))
+            raise ValueError(f"{listed(members)} are answered together, and {missing} is missing")
+        if isinstance(asked, Joint):
+            value: Any = tuple(answers[name] for name in members)
+            asked.answer(value)
+        else:
+            value = answers[asked.name]
+            _ = asked.mechanism.check(value) if asked.is_open else asked.answer(value)
+        found.append(Answer(asked, value))
+    return found
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """How one question of a survey is reported: with fresh noise, or through a `Device`."""
+
+    survey: str
+    asked: Asked
+    memory: Any = None
+    """For a question with a permanent response, which reports share one."""
+
+    @property
+    def key(self) -> str:
+        """The name under which a state keeps this: another first round is another device."""
+        mechanism: Any = self.asked.mechanism
+        law = f"{type(mechanism).__name__} {mechanism.permanent_law}"
+        digest = hashlib.sha256(law.encode()).hexdigest()[:16]
+        return f"{self.asked.name}/{self.memory}/{digest}"
+
+    def report(
+        self, answer: Answer, state: State, period: int | None, random: Randomness
+    ) -> tuple[Any, Fraction]:
+        """Return the report of an answer and what it costs; the state keeps what is permanent."""
+        if not keeps_response(self.asked):
+            return self.asked.encode(answer.value, random), price(self.asked)
+        kept = state.kept.setdefault(self.key, Kept())
+        asked: Any = self.asked
+        what: Any = asked.mechanism if isinstance(asked, Joint) else asked
+        device: Device[Any] = Device(
+            what,
+            bytes.fromhex(state.secret),
+            f"{self.survey}/{asked.name}",
+            memory=self.memory,
+            state=kept.state,
+        )
+        value = asked.answer(answer.value) if isinstance(asked, Joint) else answer.value
+        if period is not None and kept.paid and period < int(kept.paid[-1]):
+            raise AnswerRefusedError(
+                "period",
+                f"{shown(asked.name)} was answered in a later period already: the clock was set "
+                "back",
+            )
+        unit = device.unit(value, period=period)
+        cost = Fraction(0)
+        if unit not in kept.paid:
+            cost = price(asked)
+            kept.paid.append(unit)
+        return device.report(value, random, period=period), cost

@@ -1,0 +1,339 @@
+"""Client: answers a survey within its terms, and sends what it sealed once it is saved."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from murmurs.boundary.checks import real, shown, whole
+from murmurs.budget import rounded_up
+from murmurs.client.answers import Answer, AnswerRefusedError, Reporter, checked
+from murmurs.client.sending import Refusal, Sent, meaning, wait
+from murmurs.client.state import InFile, InMapping, Queued, State, new_state
+from murmurs.client.transport import HTTP, Reply, Transport
+from murmurs.device import MEMORIES
+from murmurs.randomness.sources import Chance, as_randomness
+from murmurs.submission import Submission, SubmissionForm
+from murmurs.survey import Survey, keeps_response
+from murmurs.terms import Period, in_words, period_number
+
+Memory = Literal["value", "change", "period"]
+
+AT_ONCE = 50
+"""The most submissions in one request."""
+
+MOST_AT_ONCE = 500_000
+"""The most bytes in one request, unless one submission has more."""
+
+
+class Client:
+    """One device's side of a published survey.
+
+    ``state`` is the path of one small file, which is private and saved durably, or a mapping that
+    the caller stores. It holds the device's secret, permanent responses, what was spent, and the
+    sealed submissions that wait to be sent. ``segment`` is the device's own, if the survey has
+    segments. ``memory`` is for questions with permanent responses where the survey leaves it open,
+    for all of them or by name; ``period`` then belongs to memory="period".
+
+    ``delay`` is the length in seconds of the intervals that hide when a person answers: what is
+    answered within one is sent at a random moment of the next.
+
+    >>> survey = Survey.from_toml('''
+    ... name = "coffee"
+    ... every = "week"
+    ... lifetime_epsilon = 3
+    ... [[questions]]
+    ... name = "hot"
+    ... labels = ["yes", "no"]
+    ... epsilon = 1.0
+    ... ''')
+    >>> client = Client(survey, {})
+    >>> submission = client.answer({"hot": "yes"})
+    >>> submission.people, len(submission.reports["hot"]), client.spent, client.queued
+    (1, 1, 1.0, 1)
+    >>> client.answer({"hot": "yes"})
+    Traceback (most recent call last):
+    murmurs.client.AnswerRefusedError: 'hot' was answered already: it is asked once a week
+    """
+
+    def __init__(
+        self,
+        survey: Survey,
+        state: str | Path | MutableMapping[str, Any],
+        *,
+        segment: str | None = None,
+        memory: Memory | Mapping[str, Memory] | None = None,
+        period: Period | None = None,
+        delay: int = 3600,
+        most_queued: int = 100,
+        random: Chance = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.survey = survey
+        self.form = SubmissionForm(survey)
+        self.segment = self.form.check_segment(segment)
+        self._state: InFile | InMapping
+        if isinstance(state, MutableMapping):
+            self._state = InMapping(state)
+        else:
+            self._state = InFile(Path(state))
+        self._period = survey.terms.period if survey.terms.memory else period
+        self._reporters = {
+            asked.name: Reporter(survey.name, asked, self._memory_of(asked.name, memory))
+            for asked in survey.reported
+            if keeps_response(asked)
+        } | {
+            asked.name: Reporter(survey.name, asked)
+            for asked in survey.reported
+            if not keeps_response(asked)
+        }
+        self._delay = whole(delay, "delay", 0, 366 * 86_400)
+        self._most_queued = whole(most_queued, "most_queued", 1, 10_000)
+        self._random = as_randomness(random)
+        self._clock = clock
+
+    def _memory_of(self, name: str, given: Memory | Mapping[str, Memory] | None) -> Memory:
+        """Return the memory for a question: the survey's or, if that leaves it open, the given."""
+        chosen = given.get(name) if isinstance(given, Mapping) else given
+        settled = self.survey.terms.memory
+        if settled is not None:
+            if chosen not in (None, settled):
+                raise ValueError(
+                    f"survey {shown(self.survey.name)} has memory {settled!r} for its questions: "
+                    "leave memory out"
+                )
+            return settled
+        if chosen not in MEMORIES:
+            promises = "".join(f"\n  {name!r}: {m.promise}" for name, m in MEMORIES.items())
+            raise ValueError(
+                f"question {shown(name)} has a permanent response, and its survey leaves open "
+                f"which reports share one: give memory, not {shown(chosen)}. It decides what is "
+                f"promised:{promises}"
+            )
+        if chosen == "period" and self._period is None:
+            raise ValueError('memory="period" needs a period such as "month"')
+        return chosen
+
+    # Answering
+
+    def answer(self, answers: Mapping[str, str]) -> Submission:
+        """Seal a submission of these answers, save it in the queue, and return it.
+
+        ``answers`` are labels, or strings for open questions, by the names of questions; questions
+        of a joint are answered together. Each report is made with secure chance. The submission is
+        what leaves the device: `murmurs.submission` shows its forms. An answer that the terms do
+        not allow is an `AnswerRefusedError`, and then nothing has changed.
+        """
+        given = checked(self.survey, answers)
+        with self._changing() as state:
+            now = self._now()
+            day = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
+            self._check_open(day)
+            if len(state.queue) >= self._most_queued:
+                raise AnswerRefusedError(
+                    "queue",
+                    f"{len(state.queue)} submissions wait to be sent, and no more are kept: send "
+                    "them first",
+                )
+            self._check_period(state, given, day)
+            reports, cost = self._reported(state, given, day)
+            self._check_budget(state, cost)
+            state.charge(cost)
+            submission = self.form.make(reports, segment=self.segment)
+            data = self.form.to_bytes(submission)
+            state.queue.append(Queued(submission.id.hex(), data, self._due(now)))
+        return submission
+
+    def _reported(
+        self, state: State, given: list[Answer], day: datetime.date
+    ) -> tuple[dict[str, list[Any]], Fraction]:
+        """Return the reports by question, and what they cost together."""
+        reports, total = {}, Fraction(0)
+        for answer in given:
+            reporter = self._reporters[answer.asked.name]
+            period = None
+            if reporter.memory == "period":
+                assert self._period is not None
+                period = period_number(self._period, day)
+            report, cost = reporter.report(answer, state, period, self._random)
+            reports[answer.asked.name] = [report]
+            total += cost
+        return reports, total
+
+    def _check_open(self, day: datetime.date) -> None:
+        terms, name = self.survey.terms, shown(self.survey.name)
+        if terms.opens is not None and day < terms.opens:
+            raise AnswerRefusedError("closed", f"survey {name} opens on {terms.opens}")
+        if terms.closes is not None and day > terms.closes:
+            raise AnswerRefusedError("closed", f"survey {name} closed after {terms.closes}")
+
+    def _check_period(self, state: State, given: list[Answer], day: datetime.date) -> None:
+        """Refuse a second answer in a period; periods never go back, whatever the clock does."""
+        for answer in given:
+            name, every = answer.asked.name, self.survey.terms.every
+            if every is not None and not _may_be_asked(every, state.answered.get(name), day):
+                raise AnswerRefusedError(
+                    "period",
+                    f"{shown(name)} was answered already: it is asked {in_words(every)}",
+                )
+            state.answered[name] = max(period_number("day", day), state.answered.get(name, 0))
+
+    def _check_budget(self, state: State, cost: Fraction) -> None:
+        budget = self.survey.terms.lifetime_epsilon
+        if budget is not None and state.exact + cost > Fraction(budget):
+            raise AnswerRefusedError(
+                "budget",
+                f"survey {shown(self.survey.name)} allows a device epsilon {budget:g} over its "
+                f"lifetime: {rounded_up(state.exact):.4g} is spent, and this would cost "
+                f"{rounded_up(cost):.4g} more",
+            )
+
+    def _due(self, now: int) -> int:
+        """Return a random moment of the interval after this one; without a delay, now."""
+        if self._delay == 0:
+            return now
+        return (now // self._delay + 1) * self._delay + self._random.below(self._delay)
+
+    # Sending
+
+    def send(self, to: str | Transport) -> Sent:
+        """Send the submissions that are due, several in one request, until none is left.
+
+        ``to`` is the address of a collector, or a transport (see `murmurs.client.HTTP`). If a
+        request fails, sending stops and may be tried again from `next_send_after` on; until then
+        this does nothing. Submissions that the collector refuses for good leave the queue, and are
+        in the result. Nothing is locked while a request is under way.
+        """
+        transport = HTTP(to) if isinstance(to, str) else to
+        taken, refused, problem = 0, list[Refusal](), None
+        alone: set[str] = set()
+        while batch := self._batch(alone):
+            reply, problem = _asked(transport, batch)
+            verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
+            if verdict == "refused" and len(batch) > 1:
+                alone |= {one.id for one in batch}  # one of them is bad: find out which
+                continue
+            with self._changing() as state:
+                if verdict == "failed":
+                    state.failures += 1
+                    after = None if reply is None else reply.retry_after
+                    now = self._now()
+                    state.retry = now + wait(state.failures, after, now, self._random)
+                    problem = reason
+                    break
+                state.failures = state.retry = 0
+                done = {one.id for one in batch}
+                state.queue = [one for one in state.queue if one.id not in done]
+            if verdict == "refused":
+                assert reply is not None
+                refused.append(Refusal(batch[0].id, reply.status, reason or ""))
+            taken += len(batch) if verdict == "taken" else 0
+        with self._reading() as state:
+            waiting = len(state.queue)
+        return Sent(taken, tuple(refused), waiting, problem, self.next_send_after)
+
+    def _batch(self, alone: set[str]) -> list[Queued]:
+        """Return the submissions of the next request, if it may be sent now."""
+        now = self._now()
+        with self._reading() as state:
+            if state.retry > now:
+                return []
+            due = [one for one in state.queue if one.due <= now]
+        batch, size = due[:1], len(due[0].data) if due else 0
+        for one in due[1:AT_ONCE]:
+            size += len(one.data)
+            if size > MOST_AT_ONCE or one.id in alone or batch[0].id in alone:
+                break
+            batch.append(one)
+        return batch
+
+    @property
+    def next_send_after(self) -> int | None:
+        """When `send` has something to do, in seconds since 1970; None if nothing waits."""
+        with self._reading() as state:
+            if not state.queue:
+                return None
+            return max(state.retry, min(one.due for one in state.queue))
+
+    # What was spent, and what may be asked
+
+    @property
+    def spent(self) -> float:
+        """The epsilon that all answers so far cost together, rounded up."""
+        with self._reading() as state:
+            return rounded_up(state.exact)
+
+    @property
+    def queued(self) -> int:
+        """How many submissions wait to be sent."""
+        with self._reading() as state:
+            return len(state.queue)
+
+    @property
+    def askable(self) -> tuple[str, ...]:
+        """The names of the questions and joints that may be answered in this period.
+
+        The budget may still refuse an answer.
+        """
+        now = self._now()
+        day = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
+        try:
+            self._check_open(day)
+        except AnswerRefusedError:
+            return ()
+        every = self.survey.terms.every
+        with self._reading() as state:
+            return tuple(
+                asked.name
+                for asked in self.survey.reported
+                if every is None or _may_be_asked(every, state.answered.get(asked.name), day)
+            )
+
+    # The state
+
+    def _now(self) -> int:
+        return int(real(self._clock(), "the clock", 0, 253_402_300_799))  # up to the year 9999
+
+    def _loaded(self) -> State:
+        state = self._state.read() or new_state(self.survey.name)
+        if state.survey != self.survey.name:
+            raise ValueError(
+                f"this state belongs to survey {shown(state.survey)}, not to "
+                f"{shown(self.survey.name)}: give each survey a state of its own"
+            )
+        return state
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[State]:
+        with self._state.locked():
+            yield self._loaded()
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[State]:
+        """Load the state, and save what becomes of it unless there is an error."""
+        with self._state.locked():
+            state = self._loaded()
+            yield state
+            self._state.write(state)
+
+
+def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:
+    """Whether the period of the last answer, on a day counted from 1970, is over."""
+    if last is None:
+        return True
+    before = datetime.date(1970, 1, 1) + datetime.timedelta(last)
+    return period_number(every, before) < period_number(every, day)
+
+
+def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None]:
+    """Return the answer to a request, or why there is none."""
+    try:
+        return transport(b"".join(one.data for one in batch)), None
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        return None, f"the collector cannot be reached: {shown(str(reason), 200)}"

@@ -1,0 +1,176 @@
+"""State: what a client keeps between answers, in one small file or in the caller's mapping."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import threading
+from collections.abc import Iterator, MutableMapping
+from fractions import Fraction
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.documents import document
+from murmurs.boundary.writing import writing
+
+SECRET_BYTES = 32
+_KEY = "client"
+_FRACTION = re.compile(r"[0-9]{1,400}/[1-9][0-9]{0,400}")
+
+
+class Queued(msgspec.Struct, forbid_unknown_fields=True):
+    """A sealed submission that waits to be sent: its id, its bytes, and when it may be sent."""
+
+    id: str
+    data: bytes
+    due: int
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """What is kept for a question with permanent responses: a device's state, and what is paid."""
+
+    state: dict[str, Any] = {}
+    paid: list[str] = []
+    """Names of the values, segments or periods that the odometer was charged for."""
+
+
+class State(msgspec.Struct, forbid_unknown_fields=True):
+    """Everything that a client keeps; it holds no answer in plain text."""
+
+    survey: str
+    """The name of the survey; its versions share a state."""
+    secret: str
+    spent: str = "0/1"
+    """The epsilon that all reports so far have cost, as an exact fraction."""
+    answered: dict[str, int] = {}
+    """For each question the day on which it was answered last, counted from 1970-01-01."""
+    kept: dict[str, Kept] = {}
+    queue: list[Queued] = []
+    failures: int = 0
+    """How often sending has failed since it last succeeded."""
+    retry: int = 0
+    """When sending may be tried again, in seconds since 1970."""
+    murmurs: str = _KEY
+    format: int = 1
+
+    @property
+    def exact(self) -> Fraction:
+        """What was spent, as a number."""
+        return Fraction(self.spent)
+
+    def charge(self, cost: Fraction) -> None:
+        """Add to what was spent."""
+        total = self.exact + cost
+        self.spent = f"{total.numerator}/{total.denominator}"
+
+
+def new_state(survey: str) -> State:
+    """Return the state of a device that has not answered yet, with a new secret."""
+    return State(survey, secrets.token_hex(SECRET_BYTES))
+
+
+def _checked(found: object, where: str) -> State:
+    """Return a state if it is one that a client wrote."""
+    try:
+        state = msgspec.convert(found, State)
+    except msgspec.ValidationError as error:
+        raise _damaged(where, shown(str(error), 200)) from None
+    if state.murmurs != _KEY:
+        raise _damaged(where, "it is no state of a client")
+    if state.format != 1:
+        raise ValueError(
+            f"{where} has format {state.format}, this release reads 1: upgrade murmurs"
+        )
+    if not re.fullmatch(r"[0-9a-f]{64}", state.secret) or not _FRACTION.fullmatch(state.spent):
+        raise _damaged(where, "its secret or what was spent is unreadable")
+    return state
+
+
+def _damaged(where: str, why: str) -> ValueError:
+    return ValueError(
+        f"{where} is damaged: {why}. Restore it from where it was kept; a new one starts over and "
+        "spends as much again"
+    )
+
+
+class InFile:
+    """A state in a file: written whole, durably and for its owner only, by one process at a time.
+
+    A second file, with ``.lock`` added to its name, is locked while the state is read and changed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = path.with_name(f"{path.name}.lock")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep all other processes and threads away from the state."""
+        handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "r+b") as file:
+            _lock(file)
+            yield
+
+    def read(self) -> State | None:
+        """Return the state, or None if there is none yet."""
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            return None
+        where = f"the state {self._path}"
+        try:
+            found = document(data)
+        except ValueError as error:
+            raise _damaged(where, str(error)) from None
+        return _checked(found, where)
+
+    def write(self, state: State) -> None:
+        """Replace the state; after this it survives a loss of power."""
+        with writing(self._path, private=True) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(state), indent=1) + b"\n")
+
+
+class InMapping:
+    """A state in the caller's mapping, written in one assignment to its key "client".
+
+    The value consists of dicts, lists, text and numbers: the caller stores it, for example as JSON.
+    """
+
+    def __init__(self, mapping: MutableMapping[str, Any]) -> None:
+        self._mapping = mapping
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other threads with this client away from the state."""
+        with self._lock:
+            yield
+
+    def read(self) -> State | None:
+        """Return the state, or None if there is none yet."""
+        found = self._mapping.get(_KEY)
+        return None if found is None else _checked(found, "the state")
+
+    def write(self, state: State) -> None:
+        """Replace the state."""
+        self._mapping[_KEY] = msgspec.to_builtins(state)
+
+
+if os.name == "nt":  # pragma: no cover
+
+    def _lock(file: IO[bytes]) -> None:
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+
+else:
+
+    def _lock(file: IO[bytes]) -> None:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)  # closing the file unlocks it

@@ -1,0 +1,99 @@
+"""Transport: how submissions reach a collector, by default over HTTPS with the standard library."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from murmurs.boundary.checks import shown
+from murmurs.submission import BINARY_TYPE
+
+USER_AGENT = "murmurs"
+"""The same for every version and system, so that it tells nothing about a device."""
+
+_MOST_READ = 2**16
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a collector answered: the status of HTTP, the body, and the field Retry-After."""
+
+    status: int
+    body: bytes = b""
+    retry_after: str | None = None
+
+
+Transport = Callable[[bytes], Reply]
+"""Takes the body of a request to the collector; raises an `OSError` if there was no answer."""
+
+
+class HTTP:
+    """Posts to a collector over HTTPS; certificates are verified, redirects are not followed.
+
+    ``address`` is that of the collector, such as "https://collect.example.org". Plain HTTP is for
+    this machine only, unless ``plain`` allows it. ``key`` is the survey's key, if submissions need
+    one; it is the same for all devices. A request has no cookie and the same fields every time.
+    """
+
+    def __init__(
+        self, address: str, *, key: str | None = None, timeout: float = 30.0, plain: bool = False
+    ) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("https", "http") or not parts.hostname:
+            raise ValueError(
+                f"the address of a collector is like https://collect.example.org, not "
+                f"{shown(address)}"
+            )
+        if parts.scheme == "http" and not plain and not _is_here(parts.hostname):
+            raise ValueError(
+                f"{shown(address)} is not encrypted: anyone on the way could see and hold back "
+                "submissions. Use https, or plain=True within a network that you trust"
+            )
+        self._url = address.rstrip("/") + "/submissions"
+        self._headers = {"Content-Type": BINARY_TYPE, "User-Agent": USER_AGENT}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._timeout = timeout
+        self._opener = urllib.request.build_opener(
+            _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context())
+        )
+
+    def __call__(self, body: bytes) -> Reply:
+        """Post one request and return the answer, whatever its status."""
+        request = urllib.request.Request(self._url, body, self._headers, method="POST")
+        try:
+            with self._opener.open(request, timeout=self._timeout) as answer:
+                return _reply(answer.status, answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _reply(error.code, error)
+        except http.client.HTTPException as error:
+            raise OSError(f"the collector's answer is not HTTP: {type(error).__name__}") from None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: another host would see the submission, and perhaps the key."""
+
+    def redirect_request(self, *_: object, **__: object) -> None:
+        return None
+
+
+def _reply(status: int, answer: Any) -> Reply:
+    return Reply(status, answer.read(_MOST_READ), answer.headers.get("Retry-After"))
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

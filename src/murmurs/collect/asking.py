@@ -1,0 +1,244 @@
+"""Asking: a request for results, from its query to the task that is computed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import msgspec
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed
+from murmurs.collect import tokens
+from murmurs.collect.catalogue import Entry, date_of, day_of
+from murmurs.collect.collector import Collector
+from murmurs.collect.compute import LIKELIHOOD, Kind, Options, Result, Task, unit_of
+from murmurs.collect.operations import Call
+from murmurs.collect.queries import Day
+from murmurs.collect.refusals import RefusedError
+from murmurs.collect.routes.surveys import no_survey
+from murmurs.collect.store import Part, keeps_reports
+from murmurs.joint import Joint
+from murmurs.terms import period_number
+
+MOST_PERIODS = 400
+"""Periods of a trend."""
+
+
+def entry_of(collector: Collector, call: Call) -> Entry:
+    """Return the survey of an address, if it is there and the token is for it."""
+    name = call.path["survey"]
+    entry = collector.catalogue.find(name, call.query.version)
+    if entry is None or not tokens.covers(call.holder, name):
+        raise no_survey(name)
+    return entry
+
+
+class Asking:
+    """One request for results: which survey and question, which parts, which options."""
+
+    def __init__(self, collector: Collector, call: Call, kind: Kind) -> None:
+        self.collector, self.query, self.kind = collector, call.query, kind
+        self.entry = entry_of(collector, call)
+        self.survey, self.name = self.entry.survey, call.path["question"]
+        if self.name not in self.survey.names:
+            raise RefusedError(
+                404, "question", f"there is no question {shown(self.name)} in this survey"
+            )
+        self.unit = unit_of(self.survey, self.name)
+        self.today = collector.today
+        self.candidates = self._candidates(call.body)
+        self.options = self._options()
+
+    def _candidates(self, body: Any) -> Any:
+        given = body if body is not None else (self.query.candidates or None)
+        if given is None:
+            return None
+        if body is not None and self.query.candidates:
+            raise RefusedError(400, "query", "give candidates in the query or in the body")
+        lists = given.values() if isinstance(given, Mapping) else [given]
+        most = self.collector.limits.candidates
+        if sum(map(len, lists)) > most:
+            raise RefusedError(413, "candidates", f"at most {most} candidates are looked for")
+        if isinstance(given, Mapping):
+            if not isinstance(self.survey.asked(self.name), Joint):
+                raise RefusedError(400, "query", "candidates of one question are a list")
+            return {name: tuple(texts) for name, texts in given.items()}
+        if isinstance(self.survey.asked(self.name), Joint):
+            raise RefusedError(
+                400, "query", "candidates of several questions are lists by name: use POST"
+            )
+        return tuple(given)
+
+    def _options(self) -> Options:
+        fields = ("level", "target", "method", "complete")
+        more = ("people", "alphabet", "error_rate", "control")
+        query = self.query
+        given = {name: getattr(query, name) for name in (*fields, *more) if hasattr(query, name)}
+        return Options(candidates=self.candidates, **given)
+
+    @property
+    def key(self) -> Hashable:
+        """What distinguishes this result from others; the format does not."""
+        query = msgspec.structs.asdict(self.query)
+        del query["format"]
+        query["candidates"] = _frozen(self.candidates)
+        day = self.today if self.survey.terms.minimum_reports or self.kind == "trend" else None
+        return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
+
+    def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:
+        """Return a part of the reports, if the survey has the segment."""
+        if segment is not None and segment not in self.survey.segments:
+            known = f"; it has {listed(self.survey.segments)}" if self.survey.segments else ""
+            raise RefusedError(
+                400, "segment", f"this survey has no segment {shown(segment)}{known}"
+            )
+        if first is not None and last is not None and last < first:
+            raise RefusedError(400, "query", f"the period ends on {last}, before {first}")
+        return Part(
+            self.entry.fingerprint,
+            self.unit.name,
+            segment,
+            None if first is None else day_of(first),
+            None if last is None else day_of(last),
+        )
+
+    def parts(self) -> dict[str, Part]:
+        """Return the named parts that the result is about, before looking at the store."""
+        query = self.query
+        if self.kind == "compare":
+            return _sides(self)
+        return {"all": self.part(query.from_, query.to, query.segment)}
+
+    def task(self) -> Task:
+        """Read the counts, and return what is to be computed from them."""
+        parts, disclosure = self.parts(), self.collector.disclosure
+        if self.kind == "trend":
+            parts = self._periods(parts["all"])
+        days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
+        found, reports = [], []
+        for name, part in parts.items():
+            counts = disclosure.counts(self.survey, part, self.today, days)
+            if counts is not None:
+                found.append((name, counts.n, counts.cells))
+        needed = 2 if self.kind != "estimate" else 1
+        if len(found) < needed or (self.kind == "compare" and len(found) < len(parts)):
+            raise self._too_few(needed)
+        if self.options.method == LIKELIHOOD and keeps_reports(self.unit) and len(parts) == 1:
+            for piece in disclosure.parts(self.survey, parts["all"], self.today):
+                reports += list(self.collector.store.reports(piece))
+        text = self.entry.published.decode()
+        return Task(text, self.name, self.kind, tuple(found), self.options, tuple(reports))
+
+    def _too_few(self, needed: int) -> RefusedError:
+        minimum = self.survey.terms.minimum_reports or 1
+        each = " in each of two periods or segments" if needed > 1 else ""
+        return RefusedError(
+            404, "few", f"results are shown from {minimum} reports on{each}: there are fewer yet"
+        )
+
+    def _periods(self, whole: Part) -> dict[str, Part]:
+        """Return the periods that have reports, each named by its first day."""
+        days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
+        by, found = self.query.by, {}
+        for day in sorted({day for day, _ in days}):
+            if not _between(day, whole):
+                continue
+            number = period_number(by, date_of(day))
+            first, last = _bounds(by, day)
+            found[number] = (max(first, whole.first_day or first), _least(last, whole.last_day))
+        if len(found) > MOST_PERIODS:
+            raise RefusedError(
+                400, "query", f"these are {len(found)} periods; at most {MOST_PERIODS} are compared"
+            )
+        return {
+            _label(by, first): Part(whole.survey, whole.question, whole.segment, first, last)
+            for first, last in found.values()
+        }
+
+    def dressed(self, result: Result) -> Result:
+        """Return a result that says what it is about."""
+        query = self.query
+        about = {
+            "survey": self.survey.name,
+            "version": self.survey.version,
+            "fingerprint": self.entry.fingerprint,
+            "question": self.name,
+            "from": query.from_,
+            "to": query.to,
+            "segment": query.segment,
+        }
+        return Result({**about, **result.document}, result.columns)
+
+
+def _frozen(candidates: Any) -> Hashable:
+    return tuple(candidates.items()) if isinstance(candidates, Mapping) else candidates
+
+
+def _between(day: int, part: Part) -> bool:
+    return (part.first_day is None or part.first_day <= day) and (
+        part.last_day is None or day <= part.last_day
+    )
+
+
+def _least(last: int, given: int | None) -> int:
+    return last if given is None else min(last, given)
+
+
+def _bounds(by: str, day: int) -> tuple[int, int]:
+    """Return the first and last day of the period that a day is in.
+
+    >>> [str(date_of(end)) for end in _bounds("week", 20_908)]
+    ['2027-03-29', '2027-04-04']
+    >>> [str(date_of(end)) for end in _bounds("month", 20_908)]
+    ['2027-03-01', '2027-03-31']
+    """
+    date = date_of(day)
+    if by == "day":
+        return day, day
+    if by == "week":
+        first = day - date.weekday()
+        return first, first + 6
+    following = (date.replace(day=28) + datetime.timedelta(4)).replace(day=1)
+    return day - date.day + 1, day_of(following) - 1
+
+
+def _label(by: str, first: int) -> str:
+    date = date_of(first)
+    return date.strftime("%Y-%m") if by == "month" else date.isoformat()
+
+
+def _sides(asking: Asking) -> dict[str, Part]:
+    """Return the two sides of a comparison, which must have no report in common."""
+    query = asking.query
+    if query.other_from is None and query.other_to is None and query.other_segment is None:
+        raise RefusedError(
+            400, "query", "say what to compare with: other_segment, or other_from and other_to"
+        )
+    one = asking.part(query.from_, query.to, query.segment)
+    is_period = query.other_from is not None or query.other_to is not None
+    first = query.other_from if is_period else query.from_
+    last = query.other_to if is_period else query.to
+    two = asking.part(first, last, query.other_segment or query.segment)
+    apart_in_time = (one.last_day is not None and two.first_day is not None) and (
+        one.last_day < two.first_day
+    )
+    apart_in_time |= (two.last_day is not None and one.first_day is not None) and (
+        two.last_day < one.first_day
+    )
+    by_segment = None not in (one.segment, two.segment) and one.segment != two.segment
+    if not apart_in_time and not by_segment:
+        raise RefusedError(
+            400,
+            "query",
+            "the two sides have reports in common: compare two segments, or two periods of which "
+            "one ends before the other begins",
+        )
+    return {_side(one): one, _side(two): two}
+
+
+def _side(part: Part) -> str:
+    ends = [None if day is None else str(date_of(day)) for day in (part.first_day, part.last_day)]
+    period = "" if ends == [None, None] else f"{ends[0] or '…'} to {ends[1] or '…'}"
+    return " ".join(text for text in (part.segment, period) if text)

@@ -1,0 +1,203 @@
+"""Compute: from counts to the answer of a request for results.
+
+A task has everything that is needed, so that it can be sent to another process. The statistics are
+those of the library: estimates, trends, differences, joint tables and dictionaries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from murmurs import estimators
+from murmurs.boundary.checks import shown
+from murmurs.counts import Counts
+from murmurs.dictionary.discovery import ALPHABET, Control, Discovery, discover
+from murmurs.estimation import Estimate
+from murmurs.inference.difference import Difference
+from murmurs.inference.fit import Target
+from murmurs.inference.trend import Asked as Whose
+from murmurs.inference.trend import Trend, trend
+from murmurs.joint import Asked, Joint, JointEstimate
+from murmurs.joint.tested import tested_document
+from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.mechanisms.product import OpenProduct, Product
+from murmurs.numerics.arrays import Integers
+from murmurs.question import Question
+from murmurs.survey import Survey
+
+LIKELIHOOD = "report_likelihood"
+"""The method that needs the reports themselves."""
+
+Kind = Literal["estimate", "trend", "compare"]
+
+Progress = Callable[[float], None]
+"""Called with the part of the work that is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How shares are estimated and shown."""
+
+    level: float = 0.95
+    target: Target = "population"
+    method: str | None = None
+    candidates: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = None
+    complete: bool = False
+    people: Whose = "different"
+    alphabet: str = ALPHABET
+    error_rate: float = 0.05
+    control: Control = "bonferroni"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be computed: of which question, from which counts, under which names."""
+
+    survey: str
+    """The published survey."""
+    question: str
+    kind: Kind
+    counts: tuple[tuple[str, int, Integers], ...]
+    """A name, the number of reports and the cells, for each period or segment."""
+    options: Options = field(default_factory=Options)
+    reports: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A document for JSON, and the columns of the same table for CSV and Arrow."""
+
+    document: dict[str, Any]
+    columns: dict[str, Any]
+
+
+def unit_of(survey: Survey, name: str) -> Asked:
+    """Return what devices report to when they answer a question: itself, or the joint it is in."""
+    asked = survey.asked(name)
+    for unit in survey.reported:
+        if unit.name == name or (isinstance(unit, Joint) and name in unit.names):
+            return unit
+    return asked
+
+
+def is_long(survey: Survey, name: str, candidates: int) -> bool:
+    """Whether a result may take more than a moment: it is then computed by the worker."""
+    asked = survey.asked(name)
+    if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes):
+        return True
+    return candidates > 500 or len(asked.labels) > 5000
+
+
+def compute(task: Task, progress: Progress) -> Result:
+    """Return the result of a task."""
+    survey = Survey.from_json(task.survey)
+    unit, options = unit_of(survey, task.question), task.options
+    estimates: dict[str, Estimate | Discovery] = {}
+    for number, (name, n, cells) in enumerate(task.counts):
+        counts = Counts(unit.mechanism, n, cells)
+
+        def partly(done: float, before: int = number) -> None:
+            progress((before + done) / len(task.counts))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes say it
+            estimates[name] = _estimate(survey, task, counts, partly)
+        partly(1.0)
+    if task.kind == "estimate":
+        [found] = estimates.values()
+        return _shown(found, options)
+    several = {name: _comparable(found) for name, found in estimates.items()}
+    if task.kind == "trend":
+        return _shown_trend(trend(several, people=options.people), options)
+    (first, one), (second, two) = several.items()
+    return _shown_difference(one.difference(two, options.target, names=(first, second)), options)
+
+
+def _estimate(
+    survey: Survey, task: Task, counts: Counts, progress: Progress
+) -> Estimate | Discovery:
+    asked, unit, options = survey.asked(task.question), unit_of(survey, task.question), task.options
+    if asked.name != unit.name and isinstance(unit, Joint):
+        if unit.once:
+            return unit.estimate(counts, options.method).margin(asked.name)
+        asked, counts = _margin(unit, asked.name, counts)
+    candidates: Any = options.candidates
+    if isinstance(asked.mechanism, Prefixes) and candidates is None:
+        return discover(
+            counts,
+            alphabet=options.alphabet,
+            error_rate=options.error_rate,
+            control=options.control,
+            progress=lambda done, levels: progress(done / levels),
+        )
+    if options.method == LIKELIHOOD:
+        return _from_reports(asked, counts, task)
+    return asked.estimate(counts, options.method, candidates=candidates, complete=options.complete)
+
+
+def _margin(joint: Joint, name: str, counts: Counts) -> tuple[Question, Counts]:
+    """Return one question of a joint as it was asked there, and its counts."""
+    place = joint.names.index(name)
+    parts = cast("Product | OpenProduct", joint.mechanism).parts
+    question = dataclasses.replace(joint.questions[place], mechanism=parts[place])
+    return question, counts.margin(place)
+
+
+def _from_reports(asked: Asked, counts: Counts, task: Task) -> Estimate:
+    """Return the estimate with the largest likelihood of the reports that were kept."""
+    if not task.reports:
+        raise ValueError(
+            f"reports to {shown(asked.name)} are not kept, as counts suffice: choose another method"
+        )
+    reports = asked.mechanism.shape.view(b"".join(task.reports))
+
+    def likely(over: Counts) -> Estimate:
+        return estimators.report_likelihood(cast(Any, over.mechanism), reports)
+
+    candidates: Any = task.options.candidates
+    return asked.estimate(counts, likely, candidates=candidates, complete=task.options.complete)
+
+
+def _comparable(found: Estimate | Discovery) -> Estimate:
+    if isinstance(found, Estimate):
+        return found
+    raise ValueError("give candidates: the strings that are found may differ between the periods")
+
+
+def _shown(found: Estimate | Discovery, options: Options) -> Result:
+    level, target = options.level, options.target
+    if isinstance(found, Discovery):
+        columns = {} if found.estimate is None else found.estimate.columns(level, target)
+        document = {"summary": found.summary, **found.to_document(level, target)}
+        return Result({"reports": found.counts.n, **document}, columns)
+    if isinstance(found, JointEstimate):
+        document = tested_document(found, level, target)
+    else:
+        document = found.to_document(level, target)
+    return Result({"reports": document.pop("n"), **document}, found.columns(level, target))
+
+
+def _shown_trend(found: Trend, options: Options) -> Result:
+    document = {"conclusion": found.conclusion, **found.to_document(options.level)}
+    return Result({"reports": document.pop("n"), **document}, found.columns(options.level))
+
+
+def _shown_difference(found: Difference, options: Options) -> Result:
+    reports = [found.this.fit.n, found.other.fit.n]
+    document = {"conclusion": found.conclusion, **found.to_document(options.level)}
+    return Result({"reports": reports, **document}, found.columns(options.level))
+
+
+def packed(result: Result) -> Result:
+    """Return a result whose columns are plain lists or arrays that can be sent to a process."""
+    columns = {
+        name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else list(column)
+        for name, column in result.columns.items()
+    }
+    return Result(result.document, columns)

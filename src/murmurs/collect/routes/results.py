@@ -1,0 +1,190 @@
+"""The routes of results: estimates, trends and comparisons, with intervals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from murmurs.collect.asking import Asking, entry_of
+from murmurs.collect.collector import Collector
+from murmurs.collect.compute import LIKELIHOOD, Kind, Result, compute, is_long
+from murmurs.collect.operations import Answer, Call, Operation
+from murmurs.collect.queries import (
+    CompareQuery,
+    Given,
+    ResultQuery,
+    SummaryQuery,
+    TrendQuery,
+    Version,
+)
+from murmurs.collect.refusals import RefusedError
+from murmurs.collect.rendering import ARROW, CSV, rendered
+from murmurs.collect.replies import JSON, Reply, json_reply
+from murmurs.collect.routes.administration import shown_error
+from murmurs.collect.store import Part
+
+WAIT = 1.0
+"""Seconds for which a request waits for the worker before it is told to come back."""
+
+
+class Waiting(msgspec.Struct):
+    """The result is being computed: ask again."""
+
+    status: Literal["computing"]
+    progress: Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class Summary(msgspec.Struct):
+    """What was collected for a survey."""
+
+    survey: str
+    version: Version
+    fingerprint: str
+    state: Literal["open", "closed"]
+    minimum_reports: int
+    segments: list[str]
+    questions: dict[str, int | None]
+    """The number of reports to each question; null if they are too few to be shown."""
+
+
+async def _summary(collector: Collector, call: Call) -> Reply:
+    entry = entry_of(collector, call)
+    survey, today = entry.survey, collector.today
+
+    def numbers() -> dict[str, int | None]:
+        found: dict[str, int | None] = {}
+        for asked in survey.reported:
+            counts = collector.disclosure.counts(survey, Part(entry.fingerprint, asked.name), today)
+            found[asked.name] = None if counts is None else counts.n
+        return found
+
+    return json_reply(
+        Summary(
+            survey.name,
+            survey.version,
+            entry.fingerprint,
+            entry.collection.state,
+            survey.terms.minimum_reports or 1,
+            list(survey.segments),
+            await asyncio.to_thread(numbers),
+        )
+    )
+
+
+async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
+    asking = Asking(collector, call, kind)
+    asking.parts()  # refuses what makes no sense before anything is read
+    changes = await asyncio.to_thread(collector.store.changes, asking.entry.fingerprint)
+    key, jobs = asking.key, collector.jobs
+    found = jobs.find(key, changes)
+    if found is None:
+        count = len(asking.candidates or ()) if not isinstance(asking.candidates, dict) else 0
+        if is_long(asking.survey, asking.name, count) or asking.options.method == LIKELIHOOD:
+            job = jobs.start(key, changes, asking.task)
+            await asyncio.to_thread(job.done.wait, WAIT)
+            if job.outcome is None:
+                return _wait(job.progress)
+            if isinstance(job.outcome, RefusedError):
+                raise job.outcome.again()
+            found = job.outcome
+        else:
+            found = await asyncio.to_thread(_now, asking)
+            jobs.keep(key, changes, found)
+    return await asyncio.to_thread(rendered, asking.dressed(found), call.query.format)
+
+
+def _now(asking: Asking) -> Result:
+    """Compute a result at once, in a thread."""
+    try:
+        return compute(asking.task(), _unseen)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise RefusedError(400, "query", shown_error(error)) from None
+
+
+def _unseen(done: float) -> None:
+    """Nobody waits for the progress of a result that takes a moment."""
+
+
+def _wait(progress: float) -> Reply:
+    return json_reply(Waiting("computing", round(progress, 3)), 202, {"Retry-After": "2"})
+
+
+def _of(kind: Kind) -> Callable[[Collector, Call], Any]:
+    async def handle(collector: Collector, call: Call) -> Reply:
+        return await _answer(collector, call, kind)
+
+    return handle
+
+
+_ONE = "/results/{survey}/{question}"
+_REFUSALS = {
+    404: "There is no such survey or question for this token, or there are too few reports.",
+    413: "There are too many candidates.",
+}
+_ANSWERS = {
+    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, ARROW: None}),
+    202: Answer(
+        "The result is being computed: ask again.",
+        {JSON: Waiting},
+        {"Retry-After": "Seconds after which to ask again."},
+    ),
+}
+
+
+def _two(
+    path: str, name: str, summary: str, kind: Kind, query: type[msgspec.Struct]
+) -> tuple[Operation, Operation]:
+    """Return the same operation twice: as GET, and as POST with candidates in the body."""
+    handle = _of(kind)
+    return (
+        Operation(
+            "GET",
+            path,
+            name,
+            summary,
+            handle,
+            _ANSWERS,
+            needs="read",
+            query=query,
+            refusals=_REFUSALS,
+        ),
+        Operation(
+            "POST",
+            path,
+            f"{name}Of",
+            f"{summary[:-1]}, for candidates in the body.",
+            handle,
+            _ANSWERS,
+            needs="read",
+            query=query,
+            body=Given,
+            refusals=_REFUSALS,
+        ),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/results/{survey}",
+        "summary",
+        "Say how many reports there are to each question of a survey.",
+        _summary,
+        {200: Answer("The numbers, where they are large enough to be shown.", {JSON: Summary})},
+        needs="read",
+        query=SummaryQuery,
+        refusals={404: "There is no such survey, or the token is not for it."},
+    ),
+    *_two(_ONE, "estimate", "Return the shares of the answers.", "estimate", ResultQuery),
+    *_two(f"{_ONE}/trend", "trend", "Return the shares in each period.", "trend", TrendQuery),
+    *_two(
+        f"{_ONE}/compare",
+        "compare",
+        "Return the differences between two segments or periods.",
+        "compare",
+        CompareQuery,
+    ),
+)
