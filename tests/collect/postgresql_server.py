@@ -19,12 +19,14 @@ MISSING = (
 )
 _SETTINGS = """
 listen_addresses = ''
+max_connections = 40
+logging_collector = off
+"""
+_QUICK = """
 fsync = off
 full_page_writes = off
-max_connections = 40
 shared_buffers = 16MB
 autovacuum_naptime = 60min
-logging_collector = off
 """
 
 
@@ -43,7 +45,7 @@ def program(name: str) -> Path:
 class Server:
     """A server in a directory; it runs as somebody without privileges, as it insists on."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, durable: bool = False) -> None:
         self.directory, self.data = directory, directory / "data"
         self._who: dict[str, int] = {}
         if os.geteuid() == 0:
@@ -54,6 +56,7 @@ class Server:
         self._run("initdb", *options, "--locale=C", "-D", str(self.data))
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(f"{_SETTINGS}unix_socket_directories = '{directory}'\n")
+            file.write("" if durable else _QUICK)
         self.start()
 
     def _run(self, name: str, *arguments: str) -> None:
@@ -89,11 +92,12 @@ class Server:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Server]:
-    """Return a new server, which ends with the context."""
-    options: dict[str, Any] = {"dir": _parent(), "ignore_cleanup_errors": True}
+def running(*, durable: bool = False) -> Iterator[Server]:
+    """Return a new server, which ends with the context; a durable one waits for the disk."""
+    parent = "/tmp" if durable else _parent()
+    options: dict[str, Any] = {"dir": parent, "ignore_cleanup_errors": True}
     with tempfile.TemporaryDirectory(prefix="murmurs-", **options) as folder:
-        server = Server(Path(folder))
+        server = Server(Path(folder), durable=durable)
         try:
             yield server
         finally:

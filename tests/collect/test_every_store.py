@@ -144,7 +144,8 @@ def test_a_deleted_survey_leaves_nothing(store: Store) -> None:
 
 
 def test_ids_are_forgotten_before_a_day(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("murmurs.collect.stores.relational.AT_ONCE", 2)
+    monkeypatch.setattr("murmurs.collect.stores.sqlite.IDS_AT_ONCE", 2)
+    monkeypatch.setattr("murmurs.collect.stores.postgresql.BLOCKS_AT_ONCE", 1)
     model = filled(store)
     assert store.forget_ids(20_001) == model.forget_ids(20_001) == 4
     again = [submission(survey, n) for survey in (EVERY_KIND, PLAIN) for n in range(6)]

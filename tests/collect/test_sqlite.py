@@ -170,7 +170,7 @@ def test_readers_do_not_keep_the_writer_waiting(tmp_path: Path) -> None:
 def test_the_writer_is_not_kept_waiting_by_the_forgetting_of_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("murmurs.collect.stores.relational.AT_ONCE", 10)
+    monkeypatch.setattr("murmurs.collect.stores.sqlite.IDS_AT_ONCE", 10)
     with contextlib.closing(SQLiteStore(tmp_path)) as store:
         store.publish(PLAIN, 1)
         store.add([submission(PLAIN, seed) for seed in range(100)], 1)

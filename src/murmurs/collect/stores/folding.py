@@ -7,9 +7,10 @@ because somebody deleted it, the transaction changes nothing, and the next fold 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from murmurs.collect.stores.cells import pack_cells, unpack_cells
 from murmurs.collect.stores.session import Session
 from murmurs.joint import Asked
 from murmurs.numerics.arrays import Integers
+from murmurs.wire import Reports, Shape
 
 MOST_AT_ONCE = 2**24
 """About the number of bytes of recent reports that are folded in one transaction."""
@@ -60,8 +62,7 @@ class Fold:
     def cells(self) -> Integers:
         """The counts of the reports."""
         mechanism = self.asked.mechanism
-        views = (mechanism.shape.view(blob) for blob in self.blobs)
-        return mechanism.count_checked(views).cells
+        return mechanism.count_checked(joined(self.blobs, mechanism.shape)).cells
 
     @cached_property
     def kept(self) -> bytes:
@@ -73,6 +74,20 @@ class Fold:
         """Count and sort now, before the transaction that others wait for."""
         _ = self.cells, self.kept
         self.blobs = []
+
+
+def joined(blobs: Iterable[bytes], shape: Shape[Any]) -> Iterator[Reports]:
+    """Return packed reports in few large arrays: counting also a small one takes all cells."""
+    part: list[bytes] = []
+    size = 0
+    for blob in blobs:
+        part.append(blob)
+        size += len(blob)
+        if size >= MOST_AT_ONCE:
+            yield shape.view(b"".join(part))
+            part, size = [], 0
+    if part:
+        yield shape.view(b"".join(part))
 
 
 def newest_recent(session: Session) -> int:

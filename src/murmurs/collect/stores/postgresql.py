@@ -36,6 +36,17 @@ select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c
 where c.relnamespace = current_schema()::regnamespace and c.relname = any(cast(:names as text[]))
 """
 
+_BLOCKS = "select pg_relation_size('ids') / cast(current_setting('block_size') as bigint)"
+_FORGET_IDS = """
+with gone as (
+    delete from ids where ctid >= cast(:first as tid) and ctid < cast(:last as tid)
+    and day < :before and (cast(:survey as bigint) is null or survey = :survey) returning 1
+) select count(*) from gone
+"""
+
+BLOCKS_AT_ONCE = 64
+"""How many blocks of ids are looked at in one transaction, about 100 ids each."""
+
 SLOTS = 16
 """Collectors note changes in one of so many rows, so that they seldom wait for each other."""
 
@@ -211,6 +222,17 @@ class PostgreSQLStore(Relational):
             self._idle.append(db)
             return None
         return db
+
+    def _forget_ids(self, survey: int | None, before_day: int) -> int:
+        """Delete old ids block by block, as they lie on the disk."""
+        with self._read() as session:
+            ((blocks,),) = session.run(_BLOCKS)
+        total = 0
+        for start in range(0, int(blocks), BLOCKS_AT_ONCE):
+            part = {"first": f"({start},0)", "last": f"({start + BLOCKS_AT_ONCE},0)"}
+            ((gone,),) = self._run(_FORGET_IDS, survey=survey, before=before_day, **part)
+            total += gone
+        return total
 
     def backup(self, target: Path) -> None:
         """Write a complete copy to a new file, as of this moment, while submissions arrive."""

@@ -22,23 +22,20 @@ from murmurs.collect.store import (
     Collection,
     Part,
     Store,
-    StoreError,
     Token,
     UnknownSurveyError,
     keeps_reports,
 )
 from murmurs.collect.stores import folding
 from murmurs.collect.stores.cells import unpack_cells
-from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.verifying import verify
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 from murmurs.submission import Submission
 from murmurs.survey import Survey
 
 Result = TypeVar("Result")
-
-AT_ONCE = 5000
-"""How many ids are deleted in one transaction, so that submissions wait only for a moment."""
 
 _PUBLISH = """
 insert into surveys (fingerprint, document, state, first_day)
@@ -63,7 +60,7 @@ series in (
 ) and day between :first and :last
 """
 _COUNTED = f"select n, cells from counts where {_MEANT}"
-_NOT_YET = f"select n, reports from recent where {_MEANT}"
+_NOT_YET = f"select reports from recent where {_MEANT}"
 _KEPT = (
     f"select reports from kept where {_MEANT} union all select reports from recent where {_MEANT}"
 )
@@ -77,14 +74,6 @@ _ADD_TOKEN = """
 insert into tokens (name, digest, scope, surveys) values (:name, :digest, :scope, :surveys)
 on conflict (name) do update set name = excluded.name where tokens.digest = excluded.digest
 returning name
-"""
-_SOME_IDS = """
-select survey, id, day from ids where (survey, id) > (:survey, :id)
-order by survey, id limit :most
-"""
-_FORGET_IDS = """
-delete from ids where (survey, id) > (:survey, :id)
-and (survey, id) <= (:last_survey, :last_id) and day < :before
 """
 _OLD_DAYS = """
 select distinct series, day from counts
@@ -122,6 +111,10 @@ class Relational(Store):
     @abstractmethod
     def _write(self, work: Callable[[Session], Result]) -> Result:
         """Do some work in one durable transaction: all of it, or on an error none."""
+
+    def _run(self, sql: str, **parameters: Any) -> list[Row]:
+        """Run one statement in a durable transaction of its own; return its rows."""
+        return self._write(lambda session: session.run(sql, **parameters))
 
     @abstractmethod
     def _check_room(self) -> None:
@@ -180,8 +173,7 @@ class Relational(Store):
         with self._read() as session:
             rows = session.run("select number from surveys where state = 'deleting'")
         for (number,) in rows:
-            while self._forget_some_ids(number, b"", number, _LAST_DAY + 1)[0]:
-                pass
+            self._forget_ids(number, _LAST_DAY + 1)
             self._forget_days(number, _LAST_DAY + 1)
             self._write(lambda session, number=number: _remove(session, number))  # type: ignore[misc]
             self._surveys.pop(number, None)
@@ -257,14 +249,13 @@ class Relational(Store):
         """Return the counts of all reports of a part, exact at the moment of the call."""
         with self._read() as session:
             asked, where = self._meant(session, part)
-            counted = session.run(_COUNTED, **where)
-            waiting = session.run(_NOT_YET, **where)
-        mechanism = asked.mechanism
-        recent = mechanism.count_checked(mechanism.shape.view(blob) for _, blob in waiting)
-        n, cells = recent.n, np.array(recent.cells)
-        for number, blob in counted:
-            n += number
-            cells += unpack_cells(blob, cells.shape)
+            mechanism = asked.mechanism
+            waiting = (blob for (blob,) in session.stream(_NOT_YET, **where))
+            recent = mechanism.count_checked(folding.joined(waiting, mechanism.shape))
+            n, cells = recent.n, np.array(recent.cells)
+            for number, blob in session.stream(_COUNTED, **where):
+                n += number
+                cells += unpack_cells(blob, cells.shape)
         return Counts(mechanism, n, cells)
 
     def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
@@ -315,7 +306,7 @@ class Relational(Store):
         """Keep a token; a name that exists is refused."""
         fields = {"name": token.name, "digest": token.digest, "scope": token.scope}
         surveys = json.dumps(token.surveys)
-        if not self._write(lambda session: session.run(_ADD_TOKEN, **fields, surveys=surveys)):
+        if not self._run(_ADD_TOKEN, **fields, surveys=surveys):
             raise ValueError(
                 f"there is a token called {shown(token.name)}: revoke it, or choose another name"
             )
@@ -331,8 +322,7 @@ class Relational(Store):
 
     def revoke(self, name: str) -> None:
         """Delete the token with this name."""
-        gone = "delete from tokens where name = :name returning name"
-        if not self._write(lambda session: session.run(gone, name=name)):
+        if not self._run("delete from tokens where name = :name returning name", name=name):
             raise ValueError(f"there is no token called {shown(name)}")
 
     # Upkeep
@@ -381,30 +371,11 @@ class Relational(Store):
 
     def forget_ids(self, before_day: int) -> int:
         """Delete the ids of submissions before a day; return how many."""
-        survey, identity, total = 0, b"", 0
-        while True:
-            seen, found, end = self._forget_some_ids(survey, identity, None, before_day)
-            total += found
-            if not seen:
-                return total
-            survey, identity = end
+        return self._forget_ids(None, before_day)
 
-    def _forget_some_ids(
-        self, survey: int, identity: bytes, only: int | None, before_day: int
-    ) -> tuple[int, int, tuple[int, bytes]]:
-        """Delete some ids, if they are old; return how many were seen and deleted, and the last."""
-        with self._read() as session:
-            rows = session.run(_SOME_IDS, survey=survey, id=identity, most=AT_ONCE)
-        rows = [row for row in rows if only is None or row[0] == only]
-        if not rows:
-            return 0, 0, (survey, identity)
-        old = sum(day < before_day for _, _, day in rows)
-        end = (int(rows[-1][0]), bytes(rows[-1][1]))
-        if old:
-            where = {"survey": survey, "id": identity, "before": before_day}
-            last = {"last_survey": end[0], "last_id": end[1]}
-            self._write(lambda session: session.run(_FORGET_IDS, **where, **last))
-        return len(rows), old, end
+    @abstractmethod
+    def _forget_ids(self, survey: int | None, before_day: int) -> int:
+        """Delete old ids, of one survey or of all, in many small transactions."""
 
     def forget_reports(self, survey: str, before_day: int) -> int:
         """Delete counts and reports of a survey from before a day; return how many reports."""
@@ -436,26 +407,13 @@ class Relational(Store):
         """Raise a `StoreError` if the store cannot take submissions now: write, to find out."""
         self._check_collecting()
         self._check_room()
-        self._write(lambda session: session.run(_CHECK))
+        self._run(_CHECK)
 
     def verify(self) -> None:
         """Read everything; raise a `StoreError` that says what is damaged, if something is."""
         self._verify_pages()
         with self._read() as session:
-            asked = self._asked_by_series(session)
-            kept: dict[tuple[int, int], int] = {}
-            for series, day, n, blob in session.stream("select series, day, n, reports from kept"):
-                if series in asked:
-                    _check_reports(asked[series], blob, n, day)
-                    kept[series, day] = kept.get((series, day), 0) + n
-            for series, day, n, blob in session.stream(
-                "select series, day, n, reports from recent"
-            ):
-                if series in asked:
-                    _check_reports(asked[series], blob, n, day)
-            for series, day, n, blob in session.stream("select series, day, n, cells from counts"):
-                if series in asked:
-                    _check_counts(asked[series], blob, n, day, kept.get((series, day), 0))
+            verify(session, self._asked_by_series(session))
 
     def _verify_pages(self) -> None:
         """Raise a `StoreError` if the database itself finds damage."""
@@ -468,21 +426,3 @@ def _remove(session: Session, survey: int) -> None:
     """Delete a survey of which nothing else is left."""
     session.run("delete from series where survey = :survey", survey=survey)
     session.run("delete from surveys where number = :survey", survey=survey)
-
-
-def _check_reports(asked: Asked, blob: bytes, n: int, day: int) -> None:
-    try:
-        found = len(asked.mechanism.shape.from_bytes(blob))
-    except ValueError as error:
-        raise StoreError(f"reports to {shown(asked.name)} of day {day}: {error}") from None
-    if found != n:
-        raise StoreError(f"day {day} has {found} reports to {shown(asked.name)}, not {n}")
-
-
-def _check_counts(asked: Asked, blob: bytes, n: int, day: int, kept: int) -> None:
-    try:
-        Counts(asked.mechanism, n, unpack_cells(blob, asked.mechanism.channel.cells))
-    except ValueError as error:
-        raise StoreError(f"counts of {shown(asked.name)} of day {day}: {error}") from None
-    if keeps_reports(asked) and kept != n:
-        raise StoreError(f"day {day} has {kept} kept reports to {shown(asked.name)}, not {n}")

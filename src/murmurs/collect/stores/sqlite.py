@@ -12,7 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -36,7 +36,19 @@ Result = TypeVar("Result")
 
 _FORMAT = "select value from meta where key = 'format'"
 
+_SOME_IDS = """
+select survey, id, day from ids where (survey, id) > (:survey, :id)
+and survey <= :most_survey order by survey, id limit :most
+"""
+_FORGET_IDS = """
+delete from ids where (survey, id) > (:survey, :id)
+and (survey, id) <= (:last_survey, :last_id) and day < :before
+"""
+
 DATABASE = "store.sqlite"
+
+IDS_AT_ONCE = 5000
+"""How many ids are looked at for one transaction, so that submissions wait only for a moment."""
 
 RESERVE = 2**25
 """Bytes that submissions leave free on the disk, so that there is room for upkeep."""
@@ -202,6 +214,23 @@ class SQLiteStore(Relational):
             for (number,) in session.run(find, survey=survey):
                 return int(number)
         raise UnknownSurveyError(survey)
+
+    def _forget_ids(self, survey: int | None, before_day: int) -> int:
+        """Delete old ids in the order of the table, which has no index of days."""
+        where: dict[str, Any] = {"survey": survey or 0, "id": b"", "before": before_day}
+        last, total = survey or 2**62, 0
+        while True:
+            start = {"survey": where["survey"], "id": where["id"]}
+            with self._read() as session:
+                rows = session.run(_SOME_IDS, **start, most_survey=last, most=IDS_AT_ONCE)
+            if not rows:
+                return total
+            where |= {"last_survey": rows[-1][0], "last_id": rows[-1][1]}
+            old = sum(day < before_day for _, _, day in rows)
+            if old:
+                self._run(_FORGET_IDS, **where)
+            total += old
+            where |= {"survey": where["last_survey"], "id": where["last_id"]}
 
     def backup(self, target: Path) -> None:
         """Write a complete copy to a new file, as of this moment, while submissions arrive."""

@@ -1,0 +1,44 @@
+"""Whether everything in a store is as it was written: reports, counts, and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from murmurs.boundary.checks import shown
+from murmurs.collect.store import StoreError, keeps_reports
+from murmurs.collect.stores.cells import unpack_cells
+from murmurs.collect.stores.session import Session
+from murmurs.counts import Counts
+from murmurs.joint import Asked
+
+
+def verify(session: Session, asked: Mapping[int, Asked]) -> None:
+    """Read all reports and counts of the series of some questions; refuse what does not fit."""
+    kept: dict[tuple[int, int], int] = {}
+    for table in ("kept", "recent"):
+        for series, day, n, blob in session.stream(f"select series, day, n, reports from {table}"):
+            if series in asked:  # else its survey is being deleted
+                _check_reports(asked[series], blob, n, day)
+                if table == "kept":
+                    kept[series, day] = kept.get((series, day), 0) + n
+    for series, day, n, blob in session.stream("select series, day, n, cells from counts"):
+        if series in asked:
+            _check_counts(asked[series], blob, n, day, kept.get((series, day), 0))
+
+
+def _check_reports(asked: Asked, blob: bytes, n: int, day: int) -> None:
+    try:
+        found = len(asked.mechanism.shape.from_bytes(blob))
+    except ValueError as error:
+        raise StoreError(f"reports to {shown(asked.name)} of day {day}: {error}") from None
+    if found != n:
+        raise StoreError(f"day {day} has {found} reports to {shown(asked.name)}, not {n}")
+
+
+def _check_counts(asked: Asked, blob: bytes, n: int, day: int, kept: int) -> None:
+    try:
+        Counts(asked.mechanism, n, unpack_cells(blob, asked.mechanism.channel.cells))
+    except ValueError as error:
+        raise StoreError(f"counts of {shown(asked.name)} of day {day}: {error}") from None
+    if keeps_reports(asked) and kept != n:
+        raise StoreError(f"day {day} has {kept} kept reports to {shown(asked.name)}, not {n}")
