@@ -193,7 +193,7 @@ def test_what_cannot_be_tested_is_null(desk: Path) -> None:
     assert document["association"] is None
     assert document["cramers_v"] is None
     assert len(document["shares"]) == 1600
-    assert "-o is for counts of files of reports" in refused("joint large.json -o out.json")
+    assert "-o is for counts of reports" in refused("joint large.json -o out.json")
 
 
 def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:

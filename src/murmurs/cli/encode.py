@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import (
     Columns,
     Outputs,
@@ -151,10 +152,10 @@ def command(
             "paper or by telephone, use murmurs count --reported instead.",
             err=True,
         )
-    unit = "byte" if size == 1 else "bytes"
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
-    what = f"{document['reports']} reports of {size} {unit} to {question.name!r} written to"
+    reports = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
+    what = f"{reports} to {question.name!r} written to"
     if not by:
         tell(what, output, document, as_json=as_json)
     else:

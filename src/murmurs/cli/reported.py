@@ -19,7 +19,7 @@ from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
 from murmurs.question import Question
-from murmurs.wire import BadReportError, Category
+from murmurs.wire import BadReportError, Category, Reports
 
 _OR_REPORTED = (
     "if the answers were randomised already, on paper or by telephone, add --reported; if not, run "
@@ -96,13 +96,18 @@ def _report_names(question: Asked) -> tuple[str, ...]:
 
 
 def _count_reports(path: Path, chunk: Chunk, question: Asked) -> Counts:
+    return question.mechanism.count_checked(report_arrays(path, chunk, question))
+
+
+def report_arrays(path: Path, chunk: Chunk, question: Asked) -> list[Reports]:
+    """Return the reports of a chunk as checked arrays; errors give the line or row."""
     values = chunk.values
     if isinstance(values, list) or _holds_text(values):
         values = list(_reports(path, chunk, question))
     if not isinstance(values, list) or any(isinstance(value, int) for value in values):
         _refuse_numeric_labels(path, values, question)
     try:
-        return question.mechanism.count_checked(arrays(values, question.mechanism.shape))
+        return list(arrays(values, question.mechanism.shape))
     except BadReportError as error:
         rule = error.rule.replace(COUNT_REPORTED, "--reported")
         shape, value = question.mechanism.shape, values[error.position]

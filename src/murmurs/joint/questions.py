@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -271,6 +271,10 @@ class Joint:
         Row i of every column must come from the same submission. Reports are never joined by a
         person: whoever links submissions learns more than one report's epsilon allows.
         """
+        return self.mechanism.count_checked(self.aligned(columns))
+
+    def aligned(self, columns: Sequence[Any]) -> Iterator[Reports]:
+        """Return reports to all questions, joined row by row, from a column for each question."""
         mechanism = self._product("reports to single questions")
         for question, part in zip(self.questions, mechanism.parts, strict=True):
             if part != question.mechanism:
@@ -278,7 +282,7 @@ class Joint:
                     f"asked together, {shown(question.name)} has {part}, and by itself "
                     f"{question.mechanism}: encode the questions together"
                 )
-        return mechanism.count_checked(aligned(columns, self.names, mechanism))
+        return aligned(columns, self.names, mechanism)
 
     def count_reported(
         self, data: object, *, drop_missing: bool = False, unknown: Labels = None
