@@ -80,8 +80,8 @@ def command(
         return
     title = question.text or question.name
     one, two = (this, other) if names is None else names
-    numbers = [numbered(estimate.n, "report") for estimate in (first, second)]
-    say(f"{title}: {one} ({numbers[0]}) minus {two} ({numbers[1]})\n\n{table}")
+    many = [numbered(estimate.n, "report") for estimate in (first, second)]
+    say(f"{title}: {one} ({many[0]}) minus {two} ({many[1]})\n\n{table}")
     say(f"\n{found.conclusion}")
     for note in found.notes:
         say(f"Note: {note}.")

@@ -154,8 +154,8 @@ def command(
         )
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
-    reports = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
-    what = f"{reports} to {question.name!r} written to"
+    many = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
+    what = f"{many} to {question.name!r} written to"
     if not by:
         tell(what, output, document, as_json=as_json)
     else:
