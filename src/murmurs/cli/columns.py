@@ -149,13 +149,15 @@ def refuse_answer(
     names: tuple[str, ...],
     options: dict[str, Any],
     is_text: bool,
+    one_of_several: bool,
     wrong: Callable[[Any], bool],
 ) -> None:
     """Refuse the first value of a chunk that is missing or none of the names, without quoting."""
+    to = f" to {shown(question.name)}" if one_of_several else ""
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):
             if options.get("missing") is None and not options.get("drop_missing"):
-                what = "the answer is missing: leave such answers out with --drop-missing"
+                what = f"the answer{to} is missing: leave such answers out with --drop-missing"
                 if "missing" in options:
                     what += ", or name a label for them with --missing"
                 chunk.refuse(path, position, what)

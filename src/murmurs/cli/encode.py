@@ -223,12 +223,18 @@ def _encoded(
     except (TypeError, ValueError, OverflowError):
         for question, own in each_question(asked, options):
             part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_bad(path, part, question, own, is_text=is_text)
+            _refuse_bad(path, part, question, own, is_text=is_text, one_of_several=rows is not None)
         raise
 
 
 def _refuse_bad(
-    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+    path: Path,
+    chunk: Chunk,
+    question: Question,
+    options: dict[str, Any],
+    *,
+    is_text: bool,
+    one_of_several: bool,
 ) -> None:
     """Refuse the first answer that cannot be encoded, if there is one."""
     good: set[Any] = set()
@@ -250,5 +256,6 @@ def _refuse_bad(
         names=question.labels,
         options=options,
         is_text=is_text,
+        one_of_several=one_of_several,
         wrong=wrong,
     )

@@ -52,7 +52,7 @@ from murmurs.joint import Joint, JointEstimate, TableComparison, compare_tables
     "names",
     multiple=True,
     metavar="NAME",
-    help="Show only the table of these questions: give it at least twice.",
+    help="Show only the table of these questions: give it at least twice, in their order.",
 )
 @click.option(
     "--method",
@@ -124,9 +124,12 @@ def command(
         raise ValueError("--question needs two or more questions: give it again with another name")
     found = counted(files, Columns(column, by, file_format, delimiter, no_header), names)
     asked = found.asked
-    some = names if set(names) != set(asked.names) else ()
-    if some and method is not None and not asked.once:
-        raise ValueError("--method is for the table of all questions: leave it or --question out")
+    in_order = tuple(name for name in asked.names if name in names)
+    if sorted(names) == sorted(in_order) and names != in_order:
+        raise ValueError(
+            "a table has the questions in the order in which they were asked: give "
+            + " ".join(f"--question {name}" for name in in_order)
+        )
     if output is not None and found.survey is None:
         raise ValueError("-o is for counts of reports: leave it out")
     segments = list(found.counts)
@@ -144,7 +147,7 @@ def command(
             own = found.joint_of(number).estimate(
                 counts, method_named(method), candidates=wanted, complete=complete
             )
-            table = own.margin(*some) if some else own
+            table = own.margin(*names) if names else own
             assert isinstance(table, JointEstimate)  # of at least two questions
             shown[name] = table
     for path, counts in zip(written[0] or (), found.counts.values(), strict=False):
@@ -155,7 +158,7 @@ def command(
     beside = output is not None and is_standard_output(output)
     if not is_split:
         table = shown[called_so[0]]
-        title = table.title if some else asked.text
+        title = table.title if names else asked.text
         _tell_table(asked, table, title, level, target, beside, as_csv=as_csv, as_json=as_json)
         return
     comparison = compare_tables(shown, level=level, target=target)

@@ -69,12 +69,20 @@ def _count_labels(
     except (TypeError, ValueError, OverflowError):
         for question, own in each_question(asked, options):
             part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_label(path, part, question, own, is_text=is_text)
+            _refuse_label(
+                path, part, question, own, is_text=is_text, one_of_several=rows is not None
+            )
         raise
 
 
 def _refuse_label(
-    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+    path: Path,
+    chunk: Chunk,
+    question: Question,
+    options: dict[str, Any],
+    *,
+    is_text: bool,
+    one_of_several: bool,
 ) -> None:
     """Refuse the first value that is not the label of a report, if there is one."""
 
@@ -86,7 +94,16 @@ def _refuse_label(
         return False
 
     names = _report_names(question)
-    refuse_answer(path, chunk, question, names=names, options=options, is_text=is_text, wrong=wrong)
+    refuse_answer(
+        path,
+        chunk,
+        question,
+        names=names,
+        options=options,
+        is_text=is_text,
+        one_of_several=one_of_several,
+        wrong=wrong,
+    )
 
 
 def _report_names(question: Asked) -> tuple[str, ...]:

@@ -263,7 +263,22 @@ class Joint:
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
+        if isinstance(reports, np.ndarray) and (reports.dtype.names is not None) == self.once:
+            raise TypeError(self._other_way("these reports are"))
         return self.mechanism.count(reports)
+
+    def _other_way(self, what: str) -> str:
+        """Return why reports or counts do not fit that were made with the other kind of joint."""
+        if self.once:
+            return (
+                f"{what} of a joint with a report to each question, and {shown(self.name)} reports "
+                "the combination once: use the joint without once=True"
+            )
+        return (
+            f"{what} of combinations or of a single question, and {shown(self.name)} has a report "
+            "to each of its questions: use the joint that made them, with once=True if they are of "
+            "combinations"
+        )
 
     def count_aligned(self, columns: Sequence[Any]) -> Counts:
         """Add up reports to the single questions, given as a column for each.
@@ -395,6 +410,8 @@ class Joint:
                 f"estimate takes Counts, not {type(counts).__name__}: add reports up first, "
                 "joint.count(reports)"
             )
+        if isinstance(counts.mechanism, Combined) == self.once:
+            raise ValueError(self._other_way("these counts are"))
         if counts.mechanism != self.mechanism:
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {shown(self.name)}, which has "
