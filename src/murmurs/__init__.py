@@ -15,7 +15,7 @@ from murmurs.inference.difference import Difference
 from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
 from murmurs.inference.screening import Screening, screen
 from murmurs.inference.trend import Trend, trend
-from murmurs.joint import Joint, JointEstimate
+from murmurs.joint import Joint, JointEstimate, TableComparison, compare_tables
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -107,10 +107,12 @@ __all__ = [
     "Study",
     "Subset",
     "Survey",
+    "TableComparison",
     "Terms",
     "Trend",
     "Warner",
     "associate",
+    "compare_tables",
     "conditional_shares",
     "cramers_v",
     "crosswise",

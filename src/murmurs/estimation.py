@@ -252,8 +252,14 @@ class Estimate:
         """Draw the shares with their intervals; return matplotlib's axes.
 
         ``order`` is "share" (the largest on top) or "listed" (as the answers are listed, the
-        default for ordered answers). ``truth`` are shares to mark, if they are known.
+        default for ordered answers). ``truth`` are shares to mark, if they are known. Without
+        these, the table of two questions is drawn in cells, coloured by their ratio to
+        independence; otherwise there is a bar for each answer.
         """
+        if order is None and truth is None:
+            cells = self._plot_cells(axes, level, target, title, limit)
+            if cells is not None:
+                return cells
         heading = f"{100 * level:g} % intervals"
         told = f"{self.n:,} reports, {self.method}"
         given = self.title if title is None else title
@@ -266,6 +272,12 @@ class Estimate:
             self._order(order),
             truth,
         )
+
+    def _plot_cells(
+        self, axes: Axes | None, level: float, target: Target, title: str | None, limit: int
+    ) -> Axes | None:
+        """Draw the shares in cells, if they are a table of two questions."""
+        return None
 
     @property
     def plot_size(self) -> tuple[float, float] | None:

@@ -74,3 +74,11 @@ def test_no_survey_is_written_if_the_picture_cannot_be(counts: str) -> None:
     result = CliRunner().invoke(main, [*line, "--plot", "missing/n.png"])
     assert result.exit_code != 0
     assert not Path("n.json").exists()
+
+
+def test_estimates_of_a_dictionary_point_to_discover(counts: str) -> None:
+    result = CliRunner().invoke(main, ["estimate", counts])
+    assert result.exit_code == 2
+    assert (
+        "run murmurs discover; to look for strings of your own, add --candidates" in result.stderr
+    )

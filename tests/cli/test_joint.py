@@ -158,6 +158,11 @@ def test_files_that_are_not_aligned_are_refused(desk: Path) -> None:
     assert "fingerprint" in refused("joint open.toml drink.bin few.bin")
     good("encode coffee.toml answers.csv -o both.bin")
     assert "run murmurs count" in refused("joint coffee.toml both.bin both.bin")
+    line = "joint single.toml drink.bin drink.bin"
+    assert "'drink' is there twice" in refused(line)
+    good("count coffee.toml both.bin -o both.json")
+    message = refused("joint both.json --question sugar --question drink")
+    assert "in which they were asked: give --question drink --question sugar" in message
 
 
 def test_single_counts_are_refused_with_the_way_out(desk: Path) -> None:
@@ -193,7 +198,7 @@ def test_what_cannot_be_tested_is_null(desk: Path) -> None:
     assert document["association"] is None
     assert document["cramers_v"] is None
     assert len(document["shares"]) == 1600
-    assert "-o is for counts of files of reports" in refused("joint large.json -o out.json")
+    assert "-o is for counts of reports" in refused("joint large.json -o out.json")
 
 
 def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
@@ -204,12 +209,12 @@ def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
     for text in (both, both + "once = true\n"):
         Path("three.toml").write_text(QUESTIONS + third + text)
         good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
-        shown = good("joint three.json --question milk --question drink --plot milk.png")
+        shown = good("joint three.json --question drink --question milk --plot milk.png")
         assert shown.startswith("drink × milk: 1000 reports\n\ndrink ╲ milk")
         assert re.search(r"^tea .*30\.0+.*20\.0+.*50\.0+$", shown, re.MULTILINE)
         assert Path("milk.png").exists()
         Path("milk.png").unlink()
-        document = json.loads(good("joint three.json --question milk --question drink --json"))
+        document = json.loads(good("joint three.json --question drink --question milk --json"))
         assert len(document["shares"]) == 6
         assert "needs two or more" in refused("joint three.json --question milk")
         said = refused("joint three.json --question milk --question honey")
@@ -217,8 +222,8 @@ def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
         Path("three.json").unlink()
     Path("three.toml").write_text(QUESTIONS + third + both)
     good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
-    line = "joint three.json --question milk --question drink --method em"
-    assert "--method is for the table of all questions" in refused(line)
+    line = "joint three.json --question drink --question milk --method em"
+    assert "Estimator: em, because it was asked for by name." in good(line)
 
 
 def test_open_questions_take_a_list_each(desk: Path) -> None:
@@ -239,7 +244,7 @@ def test_open_questions_take_a_list_each(desk: Path) -> None:
 def test_answers_randomised_on_paper_are_counted_together(desk: Path) -> None:
     Path("paper.csv").write_text("cheated,sugar\nsame,yes\ndifferent,no\n,no\nsame,odd\n")
     line = "count paper.toml paper.csv --question cheated+sugar --reported -o out.json"
-    assert "line 4: the answer is missing" in refused(line)
+    assert "line 4: the answer to 'cheated' is missing" in refused(line)
     assert "line 5: this is not an answer to 'sugar'" in refused(f"{line} --drop-missing")
     good(f"{line} --drop-missing --unknown sugar=no")
     assert table_of("out.json") == {("yes", "yes"): 1, ("yes", "no"): 1, ("no", "no"): 1}
@@ -254,7 +259,7 @@ REFUSED = [
         "no column called 'drink' among the 1 of its first line: columns must have the names",
     ),
     ("encode coffee.toml bad.csv -o out.bin", "line 3: this is not an answer to 'drink'"),
-    ("encode coffee.toml gaps.csv -o out.bin", "line 2: the answer is missing"),
+    ("encode coffee.toml gaps.csv -o out.bin", "line 2: the answer to 'sugar' is missing"),
     ("encode coffee.toml gaps.csv --missing no -o out.bin", "give it as NAME=LABEL"),
     (
         "encode coffee.toml gaps.csv --missing sugar=no --missing sugar=yes -o out.bin",
@@ -306,3 +311,5 @@ def test_a_published_survey_tells_what_the_reports_together_reveal(desk: Path) -
     text = good("publish coffee.toml -o coffee.json")
     row = next(line for line in text.splitlines() if line.startswith("drink+sugar"))
     assert row.split()[:4] == ["drink+sugar", "6", "Product", "80"]
+    assert "drink and sugar are reported together, as drink+sugar: do not ask for their own" in text
+    assert "together" not in good("publish single.toml -o single.json")

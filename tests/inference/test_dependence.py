@@ -155,6 +155,7 @@ def test_a_question_with_one_answer_has_no_v() -> None:
     counts = Counts(TWO, 100, np.array([[100, 60, 30], [0, 0, 0]]))
     found = mm.cramers_v(counts)
     assert math.isnan(found.value)
+    assert found.sentence == "Cramér's V is not defined here."
     assert (found.low, found.high) == (0.0, 1.0)
     assert "not defined" in str(found)
 

@@ -43,7 +43,7 @@ def test_the_margin_of_a_product_is_the_estimate_of_the_single_question() -> Non
 
 @pytest.mark.parametrize("joint", [THREE, THREE_ONCE], ids=["product", "once"])
 def test_two_of_three_questions_have_a_table_of_their_own(joint: Joint) -> None:
-    pair = found(joint).margin("age", "drink")
+    pair = found(joint).margin("drink", "age")
     assert isinstance(pair, JointEstimate)
     assert pair.names == ("drink", "age")
     assert pair.sizes == pair.crosstab().shape == (3, 2)
@@ -74,6 +74,33 @@ def test_sums_of_too_many_combinations_are_refused() -> None:
 def test_margins_of_other_questions_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="'drink', 'sugar'"):
         found().margin(*names)
+
+
+@pytest.mark.parametrize("joint", [THREE, THREE_ONCE], ids=["product", "once"])
+def test_a_margin_in_another_order_is_refused_with_the_way_out(joint: Joint) -> None:
+    with pytest.raises(ValueError, match="give 'drink', 'age'; to turn the table of two, use"):
+        found(joint).margin("age", "drink")
+
+
+@pytest.mark.parametrize("method", ["unbiased", "em", "simplex", "independence"])
+def test_a_margin_has_the_estimator_of_the_table(method: str) -> None:
+    estimate = found(THREE, method)
+    pair, one = estimate.margin("drink", "age"), estimate.margin("drink")
+    assert pair.method == method
+    assert one.method == ("shrinkage" if method == "independence" else method)
+    own = mm.estimate(estimate.counts.margin(0, 2), method).shares
+    assert pair.shares == pytest.approx(own, abs=0)
+
+
+def test_a_long_table_is_cut_and_says_how_to_see_the_rest() -> None:
+    large = Joint(KRR(k=40, epsilon=3.0), KRR(k=40, epsilon=3.0))
+    text = str(large.estimate(large.simulate(np.ones((40, 40), int), np.random.default_rng(1))))
+    assert len(text.splitlines()) < 30
+    assert "… and 25 more rows" in text
+    assert "print(estimate.table(limit=40, width=500))" in text
+    assert "To see all of it" not in str(found())
+    many = str(found(THREE))
+    assert "To see all of it" not in many
 
 
 # Tests of association

@@ -356,6 +356,21 @@ def test_only_own_counts_are_estimated() -> None:
         BOTH.estimate(counts.cells)  # type: ignore[arg-type]
 
 
+def test_reports_and_counts_of_the_other_kind_of_joint_are_refused_in_plain_words() -> None:
+    once = Joint(*BOTH.questions, once=True)
+    reports = {joint: joint.encode_many(FRAME, rng()) for joint in (BOTH, once)}
+    for joint, other, rule in (
+        (BOTH, once, "has a report to each of its questions: use the joint that made them"),
+        (once, BOTH, "reports the combination once: use the joint without once=True"),
+    ):
+        with pytest.raises(TypeError, match=f"these reports are of .*{rule}"):
+            joint.count(reports[other])
+        with pytest.raises(ValueError, match=f"these counts are of .*{rule}"):
+            joint.estimate(other.count(reports[other]))
+    with pytest.raises(ValueError, match="in JSON a report of 2 questions together is a list"):
+        BOTH.count([[0], [1]])
+
+
 def test_dictionaries_are_asked_together_only_with_their_own_cohorts() -> None:
     word = Question("word", (), ORR(epsilon=1.0, width=4, cohorts=3))
     names = mm.Dictionary(epsilon=2.0, longest=4, alphabet="abc", name="names").question

@@ -58,3 +58,12 @@ def listed(names: tuple[str, ...]) -> str:
     """Return names as an error lists them: the first eight, and how many more."""
     first = ", ".join(shown(name) for name in names[:8])
     return first + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def numbered(n: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> numbered(1, "report"), numbered(2, "report")
+    ('1 report', '2 reports')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.output import Command, as_json, existing_file, new_file, people_option, tell
 from murmurs.counts import People
 from murmurs.files.counts import add_counts, write_counts
@@ -32,7 +33,7 @@ def command(counts: tuple[Path, ...], output: Path, people: People | None, as_js
     write_counts(output, survey, question, total)
     document = {"question": question.name, "n": total.n}
     tell(
-        f"{total.n} reports to {question.name!r} added up; written to",
+        f"{numbered(total.n, 'report')} to {question.name!r} added up; written to",
         output,
         document,
         as_json=as_json,

@@ -21,14 +21,11 @@ from murmurs.question import Question
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
+_BY = (
+    "A second column: one file is written for each of its values. Give it several times for one "
+    "file for each combination."
+)
 _OPTIONS = [
-    click.option("--column", help="The column to read: its name, or its number from 1."),
-    click.option(
-        "--by",
-        multiple=True,
-        help="A second column: one file is written for each of its values. Give it several times "
-        "for one file for each combination.",
-    ),
     click.option(
         "--format",
         "file_format",
@@ -42,11 +39,20 @@ _OPTIONS = [
 ]
 
 
-def column_options(run: Run) -> Run:
-    """Add the options that say which column of a file is read."""
-    for option in reversed(_OPTIONS):
-        run = option(run)
-    return run
+def options_of_columns(column: str, by: str) -> Callable[[Run], Run]:
+    """Return what adds options that say which columns of a file are read, with these helps."""
+    first = [click.option("--column", help=column), click.option("--by", multiple=True, help=by)]
+
+    def added(run: Run) -> Run:
+        for option in reversed([*first, *_OPTIONS]):
+            run = option(run)
+        return run
+
+    return added
+
+
+column_options = options_of_columns("The column to read: its name, or its number from 1.", _BY)
+"""Adds the options that say which column of a file is read."""
 
 
 class Columns(NamedTuple):
@@ -143,13 +149,15 @@ def refuse_answer(
     names: tuple[str, ...],
     options: dict[str, Any],
     is_text: bool,
+    one_of_several: bool,
     wrong: Callable[[Any], bool],
 ) -> None:
     """Refuse the first value of a chunk that is missing or none of the names, without quoting."""
+    to = f" to {shown(question.name)}" if one_of_several else ""
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):
             if options.get("missing") is None and not options.get("drop_missing"):
-                what = "the answer is missing: leave such answers out with --drop-missing"
+                what = f"the answer{to} is missing: leave such answers out with --drop-missing"
                 if "missing" in options:
                     what += ", or name a label for them with --missing"
                 chunk.refuse(path, position, what)
@@ -183,14 +191,20 @@ def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
         if len(given) > 1:
             raise ValueError(f"{option} is given twice: {asked.name!r} takes one")
         return given[0]
+    rule = (
+        f"for several questions give it as NAME=LABEL, once for each of {listed(asked.names)} that "
+        "needs it"
+    )
+    return by_name(asked, option, given, rule)
+
+
+def by_name(asked: Joint, option: str, given: tuple[str, ...], rule: str) -> dict[str, str]:
+    """Return what an option gives, as NAME=TEXT, for some of the questions."""
     found: dict[str, str] = {}
     for text in given:
         name = next((n for n in asked.names if text.startswith(f"{n}=")), None)
         if name is None or name in found:
-            raise ValueError(
-                f"{option} {text}: for several questions give it as NAME=LABEL, once for each of "
-                f"{listed(asked.names)} that needs it"
-            )
+            raise ValueError(f"{option} {text}: {rule}")
         found[name] = text.removeprefix(f"{name}=")
     return found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.output import (
     Command,
     as_csv,
@@ -79,7 +80,8 @@ def command(
         return
     title = question.text or question.name
     one, two = (this, other) if names is None else names
-    say(f"{title}: {one} ({first.n} reports) minus {two} ({second.n} reports)\n\n{table}")
+    many = [numbered(estimate.n, "report") for estimate in (first, second)]
+    say(f"{title}: {one} ({many[0]}) minus {two} ({many[1]})\n\n{table}")
     say(f"\n{found.conclusion}")
     for note in found.notes:
         say(f"Note: {note}.")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from murmurs.boundary.reading import named
+from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import Columns, Outputs, column_options, for_each
 from murmurs.cli.output import (
     Command,
@@ -136,7 +137,7 @@ def command(
     for note in notes:
         say(note, err=True)
     document = {"question": question.name, "n": counts.n, **({"notes": notes} if salvage else {})}
-    what = f"{counts.n} reports to {question.name!r} counted; written to"
+    what = f"{numbered(counts.n, 'report')} to {question.name!r} counted; written to"
     tell(what, output, document, as_json=as_json)
 
 
@@ -166,7 +167,7 @@ def _count_columns(
         write_counts(paths[segment], contract, question, total)
     n = sum(total.n for total in totals.values())
     document = {"question": question.name, "n": n}
-    what = f"{n} reports to {question.name!r} counted; written to"
+    what = f"{numbered(n, 'report')} to {question.name!r} counted; written to"
     if not columns.by:
         tell(what, output, document, as_json=as_json)
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import is_standard_output, writing
 from murmurs.cli.output import (
     Command,
@@ -131,7 +132,7 @@ def command(
             "" if found.estimate is None else found.estimate.to_csv(level, target), err=beside
         )
         return
-    say(f"{question.text or question.name}: {counted.n} reports\n", err=beside)
+    say(f"{question.text or question.name}: {numbered(counted.n, 'report')}\n", err=beside)
     if found.estimate is not None:
         say(found.estimate.table(level=level, target=target, limit=100), err=beside)
         say(f"\n{found.estimate.explanation}", err=beside)

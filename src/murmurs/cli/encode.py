@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import (
     Columns,
     Outputs,
@@ -151,10 +152,10 @@ def command(
             "paper or by telephone, use murmurs count --reported instead.",
             err=True,
         )
-    unit = "byte" if size == 1 else "bytes"
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
-    what = f"{document['reports']} reports of {size} {unit} to {question.name!r} written to"
+    many = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
+    what = f"{many} to {question.name!r} written to"
     if not by:
         tell(what, output, document, as_json=as_json)
     else:
@@ -222,12 +223,18 @@ def _encoded(
     except (TypeError, ValueError, OverflowError):
         for question, own in each_question(asked, options):
             part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_bad(path, part, question, own, is_text=is_text)
+            _refuse_bad(path, part, question, own, is_text=is_text, one_of_several=rows is not None)
         raise
 
 
 def _refuse_bad(
-    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+    path: Path,
+    chunk: Chunk,
+    question: Question,
+    options: dict[str, Any],
+    *,
+    is_text: bool,
+    one_of_several: bool,
 ) -> None:
     """Refuse the first answer that cannot be encoded, if there is one."""
     good: set[Any] = set()
@@ -249,5 +256,6 @@ def _refuse_bad(
         names=question.labels,
         options=options,
         is_text=is_text,
+        one_of_several=one_of_several,
         wrong=wrong,
     )

@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from murmurs import estimators
+from murmurs.boundary.texts import numbered
 from murmurs.cli.output import (
     Command,
     as_csv,
@@ -35,6 +36,8 @@ from murmurs.files.counts import read_counts
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
 from murmurs.joint import Asked, Joint
+from murmurs.mechanisms.ngrams import NGrams
+from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.present.text import MARK
 
 
@@ -101,7 +104,7 @@ def command(
     if as_csv:
         print_csv(estimate.to_csv(level, target))
         return
-    say(f"{question.text or question.name}: {estimate.n} reports\n\n{table}")
+    say(f"{question.text or question.name}: {numbered(estimate.n, 'report')}\n\n{table}")
     say(f"\n{estimate.explanation}")
     if question.is_open and (detected is not None or why_not):
         say(why_not if detected is None else _found(estimate, detected, complete))
@@ -122,10 +125,13 @@ def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
     if path is None:
         if question.labels or isinstance(question, Joint):
             return None
-        raise ValueError(
-            f"question {question.name!r} is open: add --candidates, a file of the strings to look "
-            "for, one per line"
-        )
+        way = "add --candidates, a file of the strings to look for, one per line"
+        if isinstance(question.mechanism, Prefixes | NGrams):
+            raise ValueError(
+                f"question {question.name!r} was asked so that its strings can be found: run "
+                f"murmurs discover; to look for strings of your own, {way}"
+            )
+        raise ValueError(f"question {question.name!r} is open: {way}")
     return read_with_notes(path)
 
 

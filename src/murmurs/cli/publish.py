@@ -82,6 +82,13 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         "bytes per report",
     ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
+    for joint in survey.joints:
+        say(
+            f"\n{', '.join(joint.names[:-1])} and {joint.names[-1]} are reported together, as "
+            f"{joint.name}: do not ask for their own reports as well, which would cost their "
+            "epsilon again.",
+            err=beside,
+        )
     if terms := _terms(survey):
         say("\n" + "\n".join(terms), err=beside)
     for concern in concerns(survey):

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from murmurs import estimators
+from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.cli.output import (
     Command,
@@ -127,7 +128,7 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     rappor = read_params(params)
     counts = rappor.count(part for path in reports for part in read_reports(path, rappor))
     write_counts(output, counts)
-    what = f"{counts.n} reports in {rappor.cohorts} cohorts counted; written to"
+    what = f"{numbered(counts.n, 'report')} in {rappor.cohorts} cohorts counted; written to"
     document = {"n": counts.n, "cohorts": counts.cells[:, 0].tolist()}
     tell(what, output, document, as_json=as_json)
 
@@ -192,7 +193,10 @@ def decode(
         return
     other = _other(estimate, level)
     digits = shown_digits(estimate.standard_errors())
-    say(f"{counted.n} reports in {rappor.cohorts} cohorts, f = {rappor.f:g}\n", err=beside)
+    say(
+        f"{numbered(counted.n, 'report')} in {rappor.cohorts} cohorts, f = {rappor.f:g}\n",
+        err=beside,
+    )
     if found:
         say(_table(estimate, found, level), err=beside)
     say(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, numbered
 from murmurs.boundary.writing import is_standard_output
 from murmurs.cli.output import (
     Command,
@@ -118,7 +118,7 @@ def assoc(
         return
     estimate = found.estimate
     dropped = f", {left_out} lines left out" if left_out else ""
-    say(f"{estimate.n} reports of {var1} and {var2}{dropped}\n", err=beside)
+    say(f"{numbered(estimate.n, 'report')} of {var1} and {var2}{dropped}\n", err=beside)
     columns = {**estimate.columns(level), "answer": list(estimate.counts.mechanism.labels)}
     say(shares_table(columns, f"{100 * level:g} % interval"), err=beside)
     say(f"\n{found.tested().sentence}\n{estimate.explanation}", err=beside)

@@ -19,7 +19,7 @@ from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
 from murmurs.question import Question
-from murmurs.wire import BadReportError, Category
+from murmurs.wire import BadReportError, Category, Reports
 
 _OR_REPORTED = (
     "if the answers were randomised already, on paper or by telephone, add --reported; if not, run "
@@ -69,12 +69,20 @@ def _count_labels(
     except (TypeError, ValueError, OverflowError):
         for question, own in each_question(asked, options):
             part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_label(path, part, question, own, is_text=is_text)
+            _refuse_label(
+                path, part, question, own, is_text=is_text, one_of_several=rows is not None
+            )
         raise
 
 
 def _refuse_label(
-    path: Path, chunk: Chunk, question: Question, options: dict[str, Any], *, is_text: bool
+    path: Path,
+    chunk: Chunk,
+    question: Question,
+    options: dict[str, Any],
+    *,
+    is_text: bool,
+    one_of_several: bool,
 ) -> None:
     """Refuse the first value that is not the label of a report, if there is one."""
 
@@ -86,7 +94,16 @@ def _refuse_label(
         return False
 
     names = _report_names(question)
-    refuse_answer(path, chunk, question, names=names, options=options, is_text=is_text, wrong=wrong)
+    refuse_answer(
+        path,
+        chunk,
+        question,
+        names=names,
+        options=options,
+        is_text=is_text,
+        one_of_several=one_of_several,
+        wrong=wrong,
+    )
 
 
 def _report_names(question: Asked) -> tuple[str, ...]:
@@ -96,13 +113,18 @@ def _report_names(question: Asked) -> tuple[str, ...]:
 
 
 def _count_reports(path: Path, chunk: Chunk, question: Asked) -> Counts:
+    return question.mechanism.count_checked(report_arrays(path, chunk, question))
+
+
+def report_arrays(path: Path, chunk: Chunk, question: Asked) -> list[Reports]:
+    """Return the reports of a chunk as checked arrays; errors give the line or row."""
     values = chunk.values
     if isinstance(values, list) or _holds_text(values):
         values = list(_reports(path, chunk, question))
     if not isinstance(values, list) or any(isinstance(value, int) for value in values):
         _refuse_numeric_labels(path, values, question)
     try:
-        return question.mechanism.count_checked(arrays(values, question.mechanism.shape))
+        return list(arrays(values, question.mechanism.shape))
     except BadReportError as error:
         rule = error.rule.replace(COUNT_REPORTED, "--reported")
         shape, value = question.mechanism.shape, values[error.position]

@@ -1,4 +1,4 @@
-"""Estimates of several files of counts that answer one question, for `compare` and `trend`."""
+"""Several files of counts that answer one question, for `compare`, `trend` and `joint`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import named
 from murmurs.cli.estimate import candidates_of
 from murmurs.cli.output import say
+from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files.counts import read_stamped
+from murmurs.files.segments import segments_of
 from murmurs.joint import Asked, Joint
 
 
@@ -24,6 +26,17 @@ def estimates_of(
     The files must be about one question. Another survey or mechanism is told on standard error, as
     shares can be compared if the answers are the same.
     """
+    question, read = read_together(paths)
+    wanted = candidates_of(question, candidates, complete)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", estimators.NoiseDominates)
+        return question, [
+            asked.estimate(counts, candidates=wanted, complete=complete) for asked, counts in read
+        ]
+
+
+def read_together(paths: Sequence[Path]) -> tuple[Asked, list[tuple[Asked, Counts]]]:
+    """Return the question of the first file, and the question and the counts of each file."""
     start = paths[0]
     read = [read_stamped(path) for path in paths]
     survey, question, _ = read[0]
@@ -35,13 +48,15 @@ def estimates_of(
                 "as the question has the same name and the same answers",
                 err=True,
             )
-    wanted = candidates_of(question, candidates, complete)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", estimators.NoiseDominates)
-        return question, [
-            asked.estimate(counts, candidates=wanted, complete=complete)
-            for _, asked, counts in read
-        ]
+    return question, [(asked, counts) for _, asked, counts in read]
+
+
+def names_of_files(paths: Sequence[Path]) -> list[str]:
+    """Return what files are called: their segments, if their names are alike apart from these."""
+    stems = [path.stem for path in paths]
+    if len(set(stems)) < len(stems):
+        return [str(path) for path in paths]
+    return segments_of(stems)
 
 
 def _check_asked(start: Path, question: Asked, path: Path, asked: Asked) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import is_digits, named, refuse, rows
+from murmurs.boundary.texts import numbered
 from murmurs.cli.output import (
     MOST_PEOPLE,
     Command,
@@ -60,7 +61,7 @@ def command(
     else:
         counts = _simulated(question, _read_histogram(people, question), random)
     write_counts(output, contract, question, counts)
-    what = f"{counts.n} reports to {question.name!r} simulated; counts written to"
+    what = f"{numbered(counts.n, 'report')} to {question.name!r} simulated; counts written to"
     tell(what, output, {"question": question.name, "n": counts.n}, as_json=as_json)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.output import (
     Command,
     as_csv,
@@ -21,8 +22,7 @@ from murmurs.cli.output import (
     with_numbers,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.cli.several import estimates_of
-from murmurs.files.segments import segments_of
+from murmurs.cli.several import estimates_of, names_of_files
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
 
@@ -97,8 +97,8 @@ def command(
     if as_csv:
         print_csv(found.to_csv(level))
         return
-    reports = sum(estimate.n for estimate in estimates)
-    say(f"{question.text or question.name}: {reports} reports in {len(counts)} files\n\n{table}")
+    reports = numbered(sum(estimate.n for estimate in estimates), "report")
+    say(f"{question.text or question.name}: {reports} in {len(counts)} files\n\n{table}")
     say(f"\n{found.conclusion}")
     for note in found.notes:
         say(f"Note: {note}.")
@@ -112,10 +112,7 @@ def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
             many = "1 name" if len(given) == 1 else f"{len(given)} names"
             raise ValueError(f"--names has {many} for {len(counts)} files")
         return given
-    stems = [path.stem for path in counts]
-    if len(set(stems)) < len(stems):
-        return [str(path) for path in counts]
-    return segments_of(stems)
+    return names_of_files(counts)
 
 
 def _note_order(called: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +35,7 @@ LOW_RANK_PRIOR = 0.3
 LEAST_NOISE_PART = 0.05
 """The least part of the variance that is taken to be noise and not sampling."""
 
-LEAST_WEIGHT = 1e-6
+LEAST_WEIGHT = 1e-3
 """Least squares are left out of large tables, in which they would have less weight than this."""
 
 PROJECTIONS = 60
@@ -50,12 +51,13 @@ def joint(counts: Counts, *, why: str = ASKED) -> Estimate:
     The margins are estimated first, as single questions: they are known far better than the cells.
     Their product is the table of independent answers. Empirical Bayes learns from all cells how far
     their ratios to that table scatter, and shrinks each ratio accordingly
-    (`murmurs.estimators.ratios`). For two questions without shared cohorts, a low-rank fit
-    (`murmurs.estimators.low_rank`) competes with it: the two are mixed with weights exp(-risk / 4),
-    where the risks are unbiased estimates of their squared errors in units of the noise (Stein
-    1981). If there are few free cells, least squares takes part: with weight 1/2 in a table of
-    2 x 2, 1/17 in 3 x 3. The result is raked to the margins, so it agrees with the estimates of the
-    single questions.
+    (`murmurs.estimators.ratios`). For two questions without shared cohorts, two others compete with
+    it: a low-rank fit (`murmurs.estimators.low_rank`), and least squares among tables without
+    negative cells, which is best where many combinations are impossible. They are mixed with
+    weights exp(-risk / 4), where the risks are unbiased estimates of their squared errors in units
+    of the noise (Stein 1981), times weights beforehand: that of least squares is 1 / (1 + free
+    cells), as large tables of least squares have many spikes that are noise. The result is raked to
+    the margins, so it agrees with the estimates of the single questions.
 
     Of three or more questions all pairs are estimated in this way first. The table with these pairs
     and nothing beyond takes the place of independence, and the result agrees with it on all pairs.
@@ -138,16 +140,12 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
         notes.append(_hidden(count))
     shrunk, spent = shrink_ratios(rest)
     table = _raked(shrunk, base, margins)
+    free = free_cells(base.shape, order)
     if len(sides) == 2:
-        table = _mixed(
-            table,
-            spent,
-            rest,
-            LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n),
-            margins,
-        )
-    few = 1 / (1 + free_cells(base.shape, order) ** 2)
-    if few > LEAST_WEIGHT:
+        low_rank = LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n)
+        table = _mixed(_Fit(table, spent, 1 - LOW_RANK_PRIOR), rest, low_rank, margins)
+    elif 1 / (1 + free**2) > LEAST_WEIGHT:
+        few = 1 / (1 + free**2)
         table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
     return table / table.sum(), tuple(notes)
 
@@ -157,23 +155,43 @@ def _raked(table: Floats, base: Floats, margins: list[tuple[Axes, Floats]]) -> F
     return rake(np.maximum(table, 0) + 1e-9 * base, margins)
 
 
+class _Fit(NamedTuple):
+    """A table, the degrees of freedom it spends, and its weight before its risk is known."""
+
+    table: Floats
+    spent: float
+    prior: float
+
+
 def _mixed(
-    shrunk: Floats,
-    spent: float,
-    rest: Residual,
-    low_rank: LowRank,
-    margins: list[tuple[Axes, Floats]],
+    shrunk: _Fit, rest: Residual, low_rank: LowRank, margins: list[tuple[Axes, Floats]]
 ) -> Floats:
-    """Return shrunk ratios and the low-rank fit, mixed by their estimated risks."""
-    low, low_spent = low_rank.shrunk()
-    fit = _raked(rest.base + low, rest.base, margins)
+    """Return shrunk ratios, the low-rank fit and least squares, mixed by their estimated risks."""
+    low, spent = low_rank.shrunk()
+    fits = [shrunk, _Fit(_raked(rest.base + low, rest.base, margins), spent, LOW_RANK_PRIOR)]
+    prior = 1 / (1 + free_cells(rest.base.shape, rest.order))
+    if prior > LEAST_WEIGHT:
+        fits = [fit._replace(prior=(1 - prior) * fit.prior) for fit in fits]
+        nearest = _least_squares(rest)
+        fits.append(_Fit(_raked(nearest, rest.base, margins), _face(nearest), prior))
     noise, sampling = rest.noise(1.0)
     part = max(float(noise.sum() / (noise + sampling).sum()), LEAST_NOISE_PART)
-    away = low_rank.distance(fit - rest.base) - low_rank.distance(shrunk - rest.base)
-    risk = (away + 2 * part * (low_spent - spent)) / part
-    odds = (1 / LOW_RANK_PRIOR - 1) * math.exp(min(max(risk / SURE_SCALE, -500), 500))
-    weight = 1 / (1 + odds)
-    return (1 - weight) * shrunk + weight * fit
+    distances = np.array([low_rank.distance(fit.table - rest.base) for fit in fits])
+    risks = distances / part + 2 * np.array([fit.spent for fit in fits])
+    weights = np.exp((risks.min() - risks) / SURE_SCALE) * [fit.prior for fit in fits]
+    mixed = np.average([fit.table for fit in fits], axis=0, weights=weights)
+    return np.asarray(mixed)
+
+
+def _face(table: Floats) -> float:
+    """Return the degrees of freedom that the nearest of all tables with given margins spends.
+
+    That is the dimension of the face it lies on: its positive cells, less the margins (Meyer and
+    Woodroofe 2000).
+    """
+    positive = table > 1e-12
+    margins = int(positive.any(axis=1).sum() + positive.any(axis=0).sum()) - 1
+    return float(max(int(positive.sum()) - margins, 0))
 
 
 def _least_squares(rest: Residual) -> Floats:

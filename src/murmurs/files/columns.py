@@ -39,7 +39,10 @@ MOST_ROWS, _MOST_CHARACTERS = 2**16, 2**24
 _FIXED_ROWS = 2**18  # of a column whose values have one small size
 Column = str | int
 Wanted = Column | tuple[Column, ...] | None
-"""One column, or several, of which each row is a tuple; None for what has no columns."""
+"""One column, or several, of which each row is a tuple; None for what has no columns.
+
+An empty tuple is for segments alone.
+"""
 
 
 class Chunk(NamedTuple):
@@ -71,16 +74,21 @@ class Chunk(NamedTuple):
         found: list[Any] = self.values.to_pylist()
         return found
 
+    def checked_segments(self, path: Path) -> Coded:
+        """Return the segments of the rows; a row without a segment is refused."""
+        assert self.segments is not None
+        missing = self.segments.codes == MISSING
+        if missing.any():
+            what = "the segment is missing: write one there, such as unknown, or remove such rows"
+            self.refuse(path, int(missing.argmax()), what)
+        return self.segments
+
     def by_segment(self, path: Path) -> Iterator[tuple[Any, Chunk]]:
         """Return each segment with its rows; a row without a segment is refused."""
         if self.segments is None:
             yield None, self
             return
-        codes, values = self.segments
-        missing = codes == MISSING
-        if missing.any():
-            what = "the segment is missing: write one there, such as unknown, or remove such rows"
-            self.refuse(path, int(missing.argmax()), what)
+        codes, values = self.checked_segments(path)
         places = np.asarray(self.places)
         for code in np.unique(codes).tolist():
             rows_of = np.flatnonzero(codes == code)
@@ -390,9 +398,12 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
             return
         segments = _together([_segments_of(path, batch.column(other)) for other in others])
         places = range(first, first + len(batch))
-        values = batch.column(wanted[0])
-        if isinstance(column, tuple):
+        if column == ():
+            values: Any = [()] * len(batch)
+        elif isinstance(column, tuple):
             values = list(zip(*(batch.column(one).to_pylist() for one in wanted), strict=True))
+        else:
+            values = batch.column(wanted[0])
         yield Chunk(values, places, "row", segments)
         first += len(batch)
 

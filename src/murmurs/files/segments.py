@@ -77,10 +77,19 @@ def segment_parts(segment: Any) -> tuple[str, ...]:
     >>> segment_parts("north"), segment_parts((7, "north"))
     (('north',), ('7', 'north'))
     """
-    return tuple(map(_part, segment if isinstance(segment, tuple) else (segment,)))
+    return tuple(map(_safe, segment_texts(segment)))
 
 
-def _part(segment: Any) -> str:
+def segment_texts(segment: Any) -> tuple[str, ...]:
+    """Return the same for segments that are only shown, which may have any characters.
+
+    >>> segment_texts(("north/south", True))
+    ('north/south', 'true')
+    """
+    return tuple(map(_text, segment if isinstance(segment, tuple) else (segment,)))
+
+
+def _text(segment: Any) -> str:
     if isinstance(segment, bool):
         return str(segment).lower()
     if isinstance(segment, int):
@@ -88,7 +97,13 @@ def _part(segment: Any) -> str:
     if isinstance(segment, datetime.date) and not isinstance(segment, datetime.datetime):
         return segment.isoformat()
     if not isinstance(segment, str):
-        raise TypeError(f"{_RULE} it must be text or a whole number, not {type(segment).__name__}")
+        raise TypeError(
+            f"a segment must be text, a whole number or a date, not {type(segment).__name__}"
+        )
+    return segment
+
+
+def _safe(segment: str) -> str:
     data = utf8(segment)
     if not segment.isprintable() or isinstance(data, int):
         raise ValueError(f"{_RULE} {shown(segment)} has a control character in it")

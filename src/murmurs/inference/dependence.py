@@ -36,6 +36,8 @@ class Strength:
     @property
     def sentence(self) -> str:
         """The value and its limits in one sentence."""
+        if math.isnan(self.value):
+            return "Cramér's V is not defined here."
         return (
             f"Cramér's V is {self.value:.2f} ({100 * self.level:g} % interval {self.low:.2f} to "
             f"{self.high:.2f}); 0 is independence, 1 the strongest association."
@@ -76,7 +78,7 @@ def cramers_v(
     kept = r > 0, c > 0
     most = min(int(kept[0].sum()), int(kept[1].sum())) - 1
     if most < 1:
-        told = "one of the questions has a single answer with a positive share: V is not defined"
+        told = "one of the questions has a single answer with a positive share"
         return Strength(math.nan, 0.0, 1.0, level, (told,))
     square, noise, spread, slope = _square(found, r, c, kept)
     estimate = max(square - noise, 0.0)

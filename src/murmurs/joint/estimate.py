@@ -38,6 +38,9 @@ from murmurs.question import Question
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+PRINTED = 15
+"""The most rows of a table that `print` shows."""
+
 Value = Literal["share", "low", "high", "unbiased", "unbiased_error"]
 """What the cells of a table show."""
 
@@ -118,16 +121,24 @@ class JointEstimate(Estimate):
     def margin(self, *names: str) -> Estimate:
         """Return the estimate of one question or, for several names, of their table.
 
-        It is that of the question's own reports. If the combination was reported once, shares are
-        those of the table added up, with the noise of the sums.
+        It is that of the question's own reports, by the estimator of this table where it suits
+        them. If the combination was reported once, shares are those of the table added up, with the
+        noise of the sums. Names are in the order in which the questions were asked.
         """
-        places = sorted({self.place(name) for name in names})
+        given = [self.place(name) for name in names]
+        places = sorted(set(given))
         if not names or len(places) < len(names):
             raise ValueError(f"margin takes different names of {listed(self.names)}")
+        if places != given:
+            asked = listed(tuple(self.names[place] for place in places))
+            raise ValueError(
+                f"a margin keeps the order in which the questions were asked: give {asked}; to "
+                "turn the table of two, use crosstab().T"
+            )
         if len(places) == len(self.names):
             return self
         if isinstance(self.counts.mechanism, Product):
-            found = estimators.estimate(self.counts.margin(*places))
+            found = estimators.estimate(self.counts.margin(*places), self._method_of(len(places)))
         else:
             found = self._added_up(places)
         questions = tuple(self.questions[place] for place in places)
@@ -136,6 +147,12 @@ class JointEstimate(Estimate):
             return JointEstimate.of(found, questions, answers)
         title, ordered = questions[0].text or questions[0].name, questions[0].ordered
         return dataclasses.replace(found, labels=answers[0], title=title, ordered=ordered)
+
+    def _method_of(self, count: int) -> estimators.Method | None:
+        """Return the estimator of a margin of so many questions; None for their default."""
+        if self.method not in estimators.BY_NAME or self.method == "joint":
+            return None
+        return None if count == 1 and self.method == "independence" else self.method
 
     def _added_up(self, places: list[int]) -> Estimate:
         """Return the shares of some of the questions as sums, with the noise of these."""
@@ -354,26 +371,15 @@ class JointEstimate(Estimate):
             )
         return f"{crosstab_text(self._drawn(level, target), limit, width)}\n\n{EXPLANATION}"
 
-    def plot(
-        self,
-        axes: Axes | None = None,
-        level: float = 0.95,
-        target: Target = "population",
-        *,
-        order: Order | None = None,
-        title: str | None = None,
-        truth: Floats | None = None,
-        limit: int = 30,
-    ) -> Axes:
-        """Draw the shares in cells, coloured by their ratio to independence; return the axes.
+    def _plot_cells(
+        self, axes: Axes | None, level: float, target: Target, title: str | None, limit: int
+    ) -> Axes | None:
+        """Draw the shares of two questions in cells, coloured by their ratio to independence.
 
-        Shares whose interval rules independence out are bold, with a mark. Three or more
-        questions, or an ``order`` or a ``truth``, give bars, one for each combination.
+        Shares whose interval rules independence out are bold, with a mark.
         """
-        if len(self.names) > 2 or any(x is not None for x in (order, truth)):
-            return super().plot(
-                axes, level, target, order=order, title=title, truth=truth, limit=limit
-            )
+        if len(self.names) > 2:
+            return None
         drawn = self._drawn(level, target)
         told = f"{self.title}\nshares in %, {self.n:,} reports, {self.method}"
         if drawn.marks.any():
@@ -386,7 +392,13 @@ class JointEstimate(Estimate):
         return size_of(self._drawn(0.95, "population")) if len(self.names) == 2 else None
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{self.conclusion}\n{self.explanation}"
+        text = f"{self.table(limit=PRINTED)}\n\n{self.conclusion}\n{self.explanation}"
+        two = len(self.names) == 2
+        rows = self.sizes[0] if two else len(self.shares)
+        if rows <= PRINTED and "more columns" not in text:
+            return text
+        wide = ", width=500" if two else ""
+        return f"{text}\nTo see all of it: print(estimate.table(limit={rows}{wide}))."
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Estimate(", "JointEstimate(", 1)

@@ -6,10 +6,14 @@ A combination is found by its labels: in a crosstab of pandas, in the counts of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from murmurs.boundary.checks import shown
+from murmurs.question import Question
 
 Combinations = list[tuple[tuple[Any, ...], Any]]
 """Tuples of labels, each with its number of people."""
@@ -77,3 +81,29 @@ def _checked(pairs: list[tuple[Any, Any]], names: Sequence[str]) -> Combinations
                 f"{len(names)} labels, one for each of {shown(list(names))}"
             )
     return pairs
+
+
+def histogram(
+    pairs: Combinations, questions: Sequence[Question], labels: Sequence[Sequence[str]]
+) -> list[int]:
+    """Return the number of people of each combination, in order."""
+    sizes = [len(own) for own in labels]
+    numbers: list[Any] = [0] * math.prod(sizes)
+    seen: set[int] = set()
+    places = [{label: i for i, label in enumerate(own)} for own in labels]
+    for given, n in pairs:
+        found = []
+        for question, own, label in zip(questions, places, given, strict=True):
+            place = own.get(label) if question.is_open else question.place_of(label)
+            if place is None:
+                raise ValueError(
+                    f"people has the label {shown(label)}, which is not an answer to "
+                    f"{shown(question.name)}"
+                )
+            found.append(place)
+        number = int(np.ravel_multi_index(found, sizes))
+        if number in seen:
+            raise ValueError(f"people has the combination {shown(given)} twice")
+        seen.add(number)
+        numbers[number] = n
+    return numbers

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -16,9 +15,11 @@ from murmurs.boundary.answers import MISSING
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import check_name, listed
 from murmurs.counts import Counts
+from murmurs.joint.candidates import candidate_lists, check_known
 from murmurs.joint.columns import check_lengths, columns_of
 from murmurs.joint.estimate import JointEstimate, combined
-from murmurs.joint.people import Combinations, combinations_of
+from murmurs.joint.parts import as_question, check_questions, in_common_cohorts
+from murmurs.joint.people import Combinations, combinations_of, histogram
 from murmurs.joint.rows import aligned
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.product import BETWEEN, Combined, OpenProduct, Product, product_of
@@ -74,8 +75,8 @@ class Joint:
         epsilon: float | None = None,
         mechanism: Mechanism[Any] | None = None,
     ) -> None:
-        questions = tuple(_as_question(part, number) for number, part in enumerate(parts))
-        _check_questions(questions)
+        questions = tuple(as_question(part, number) for number, part in enumerate(parts))
+        check_questions(questions)
         self._set(questions=questions, once=once, why=GIVEN)
         self._set(name="+".join(self.names) if name is None else name)
         check_name(self.name, "a joint of questions")
@@ -89,7 +90,7 @@ class Joint:
                 "leave epsilon and mechanism out, or report the combination with once=True"
             )
         else:
-            self._set(mechanism=product_of(_in_common_cohorts(self.questions)))
+            self._set(mechanism=product_of(in_common_cohorts(self.questions)))
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
@@ -256,20 +257,27 @@ class Joint:
             return {}
         if not isinstance(labels, Mapping):
             return dict.fromkeys(self.names, labels)
-        self._check_known(option, labels)
+        check_known(option, labels, self.names)
         return dict(labels)
-
-    def _check_known(self, what: str, given: Iterable[str]) -> None:
-        for name in given:
-            if name not in self.names:
-                raise ValueError(
-                    f"{what} names {shown(name)}, which is none of the questions "
-                    f"{listed(self.names)}"
-                )
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
+        if isinstance(reports, np.ndarray) and (reports.dtype.names is not None) == self.once:
+            raise TypeError(self._other_way("these reports are"))
         return self.mechanism.count(reports)
+
+    def _other_way(self, what: str) -> str:
+        """Return why reports or counts do not fit that were made with the other kind of joint."""
+        if self.once:
+            return (
+                f"{what} of a joint with a report to each question, and {shown(self.name)} reports "
+                "the combination once: use the joint without once=True"
+            )
+        return (
+            f"{what} of combinations or of a single question, and {shown(self.name)} has a report "
+            "to each of its questions: use the joint that made them, with once=True if they are of "
+            "combinations"
+        )
 
     def count_aligned(self, columns: Sequence[Any]) -> Counts:
         """Add up reports to the single questions, given as a column for each.
@@ -277,6 +285,10 @@ class Joint:
         Row i of every column must come from the same submission. Reports are never joined by a
         person: whoever links submissions learns more than one report's epsilon allows.
         """
+        return self.mechanism.count_checked(self.aligned(columns))
+
+    def aligned(self, columns: Sequence[Any]) -> Iterator[Reports]:
+        """Return reports to all questions, joined row by row, from a column for each question."""
         mechanism = self._product("reports to single questions")
         for question, part in zip(self.questions, mechanism.parts, strict=True):
             if part != question.mechanism:
@@ -284,7 +296,7 @@ class Joint:
                     f"asked together, {shown(question.name)} has {part}, and by itself "
                     f"{question.mechanism}: encode the questions together"
                 )
-        return mechanism.count_checked(aligned(columns, self.names, mechanism))
+        return aligned(columns, self.names, mechanism)
 
     def count_reported(
         self, data: object, *, drop_missing: bool = False, unknown: Labels = None
@@ -341,7 +353,7 @@ class Joint:
                 )
             return mechanism.simulate(table.reshape(-1), random)
         sure = [question.labels for question in self.questions]
-        return mechanism.simulate(self._histogram(pairs, sure), random)
+        return mechanism.simulate(histogram(pairs, self.questions, sure), random)
 
     def _simulate_open(
         self, mechanism: OpenProduct, pairs: Combinations, random: ChanceInBulk
@@ -352,31 +364,8 @@ class Joint:
         ]
         lists = [own if q.is_open else None for q, own in zip(self.questions, labels, strict=True)]
         over = mechanism.over(lists, complete=True)
-        drawn = over.simulate(self._histogram(pairs, labels), random)
+        drawn = over.simulate(histogram(pairs, self.questions, labels), random)
         return Counts(mechanism, drawn.n, drawn.cells)
-
-    def _histogram(self, pairs: Combinations, labels: Sequence[Sequence[str]]) -> list[int]:
-        """Return the number of people of each combination, in order."""
-        sizes = [len(own) for own in labels]
-        numbers: list[Any] = [0] * math.prod(sizes)
-        seen: set[int] = set()
-        places = [{label: i for i, label in enumerate(own)} for own in labels]
-        for given, n in pairs:
-            found = []
-            for question, own, label in zip(self.questions, places, given, strict=True):
-                place = own.get(label) if question.is_open else question.place_of(label)
-                if place is None:
-                    raise ValueError(
-                        f"people has the label {shown(label)}, which is not an answer to "
-                        f"{shown(question.name)}"
-                    )
-                found.append(place)
-            number = int(np.ravel_multi_index(found, sizes))
-            if number in seen:
-                raise ValueError(f"people has the combination {shown(given)} twice")
-            seen.add(number)
-            numbers[number] = n
-        return numbers
 
     def estimate(
         self,
@@ -397,12 +386,14 @@ class Joint:
                 f"estimate takes Counts, not {type(counts).__name__}: add reports up first, "
                 "joint.count(reports)"
             )
+        if isinstance(counts.mechanism, Combined) == self.once:
+            raise ValueError(self._other_way("these counts are"))
         if counts.mechanism != self.mechanism:
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {shown(self.name)}, which has "
                 f"{self.mechanism}"
             )
-        lists = self._candidates(candidates, complete)
+        lists = candidate_lists(self, candidates, complete)
         answers = [question.labels for question in self.questions]
         if isinstance(self.mechanism, OpenProduct):
             counts = counts.over(cast(Any, lists), complete=complete)
@@ -413,42 +404,6 @@ class Joint:
             ]
         found = estimators.estimate(counts, method)
         return JointEstimate.of(found, self.questions, tuple(answers))
-
-    def _candidates(
-        self, candidates: Mapping[str, Iterable[str]] | None, complete: bool
-    ) -> list[tuple[str, ...] | None]:
-        """Return a list of candidates for each open question, None for the others."""
-        if candidates is not None and not isinstance(candidates, Mapping):
-            raise TypeError(
-                "candidates of several questions are a mapping from a question's name to a list, "
-                f"not {type(candidates).__name__}"
-            )
-        given = dict(candidates or {})
-        self._check_known("candidates", given)
-        if not self.is_open and (given or complete):
-            raise ValueError(f"no question of {shown(self.name)} is open: it takes no candidates")
-        lists: list[tuple[str, ...] | None] = []
-        for question in self.questions:
-            if not question.is_open:
-                if question.name in given:
-                    raise ValueError(
-                        f"question {shown(question.name)} has labels: it takes no candidates"
-                    )
-                lists.append(None)
-                continue
-            texts = given.get(question.name, question.labels)
-            if isinstance(texts, str):
-                raise TypeError(
-                    f"candidates of {shown(question.name)} are a list of strings, not one string"
-                )
-            wanted = tuple(texts)
-            if not wanted:
-                raise ValueError(
-                    f"question {shown(question.name)} is open: say which strings to look for, with "
-                    f"candidates={{{question.name!r}: [...]}}"
-                )
-            lists.append(wanted)
-        return lists
 
     def to_document(self) -> dict[str, Any]:
         """Return the joint with its questions as plain values for JSON."""
@@ -462,59 +417,6 @@ class Joint:
         document = {"name": self.name, "questions": questions}
         once = {"once": True, "mechanism": self.mechanism.to_document()}
         return document | (once if self.once else {})
-
-
-def _as_question(part: Any, number: int) -> Question:
-    """Return a question; a mechanism becomes one with numbers for names."""
-    if isinstance(part, Question):
-        return part
-    if isinstance(part, Combined | Joint):
-        raise TypeError(f"part {number} is itself joint: list all questions in one")
-    if isinstance(part, OpenMechanism):
-        return Question(str(number), (), part)
-    if isinstance(part, Mechanism):
-        labels = part.labels or tuple(map(str, range(part.k)))
-        return Question(str(number), labels, part)
-    if isinstance(getattr(part, "question", None), Question):  # a Dictionary
-        raise TypeError(
-            f"part {number} is a {type(part).__name__}: give the question that it asks, "
-            "dictionary.question"
-        )
-    raise TypeError(
-        f"part {number} must be a question or a mechanism, not {type(part).__name__}: "
-        "Joint(drink, age)"
-    )
-
-
-def _check_questions(questions: tuple[Question, ...]) -> None:
-    if len(questions) < 2:
-        raise ValueError(f"a joint is of at least two questions, not of {len(questions)}")
-    seen: set[str] = set()
-    for question in questions:
-        if question.name in seen:
-            raise ValueError(f"the question {shown(question.name)} is there twice")
-        seen.add(question.name)
-
-
-def _in_common_cohorts(questions: tuple[Question, ...]) -> list[Any]:
-    """Return the mechanisms; open ones with the smallest number of cohorts among them."""
-    parts = [question.mechanism for question in questions]
-    counts = [part.cohort_count for part in parts if part.cohort_count is not None]
-    if len(set(counts)) < 2:
-        return parts
-    least = min(counts)
-    return [
-        dataclasses.replace(part, cohorts=least)  # type: ignore[type-var]
-        if "cohorts" in _fields(part) and part.cohort_count != least
-        else part
-        for part in parts
-    ]
-
-
-def _fields(part: Any) -> set[str]:
-    """Return the parameters of an open mechanism; those of others stay as they are."""
-    is_open = isinstance(part, OpenMechanism)
-    return {field.name for field in dataclasses.fields(cast(Any, part))} if is_open else set()
 
 
 def _about(question: Question, error: Exception) -> Exception:

@@ -28,6 +28,9 @@ class Together(Shape[tuple[Any, ...]]):
     cohorts: int | None = None
     in_cohorts: tuple[bool, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{len(self.parts)} questions together"
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """A record with one field for each part."""
