@@ -39,6 +39,8 @@ class Commands(click.Group):
         "trend",
         "mechanisms",
         "tune",
+        "study",
+        "reproduce",
         "rappor",
     ]
 

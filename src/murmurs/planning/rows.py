@@ -6,6 +6,7 @@ file has the rows of some cells, whole, and is written completely or not at all.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 from collections.abc import Collection, Iterator, Mapping
@@ -46,6 +47,10 @@ class Rows:
         path = self.folder / f"{number:05}-{secrets.token_hex(4)}.parquet"
         with writing(path) as file:
             frames.needed("pyarrow.parquet", "frames").write_table(table, file, compression="zstd")
+
+    def known(self) -> set[str]:
+        """Return the names of all cells that are there."""
+        return {cell for path in self.folder.glob("*.parquet") for cell in _cells(path)}
 
     def read(self, wanted: Collection[str]) -> dict[str, list[Series]]:
         """Return the series of those of the wanted cells that are there, by name of the cell."""
@@ -104,20 +109,38 @@ def _kinds(cells: Mapping[str, list[Series]]) -> list[str]:
     )
 
 
+def _cells(path: Path) -> list[str]:
+    """Return the cells of a file."""
+    read = frames.needed("pyarrow.parquet", "frames").read_table
+    with _named(path):
+        table = read(path, columns=[CELL])
+        if table.schema.metadata[b"format"].decode() != str(FORMAT):
+            return []
+        found: list[str] = table[CELL].unique().to_pylist()
+        return found
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in errors about what is in it."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"{path} has no rows of a study ({error}): delete it, and its cells run again"
+        ) from None
+
+
 def _series(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, Series]]:
     """Return the series of a file that belong to wanted cells."""
-    parquet = frames.needed("pyarrow.parquet", "frames")
-    try:
-        table = parquet.read_table(path)
+    read = frames.needed("pyarrow.parquet", "frames").read_table
+    with _named(path):
+        table = read(path)
         about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         kept, kinds = about["format"], set(json.loads(about["values"]))
         cells = table[CELL].unify_dictionaries().combine_chunks()
         columns = {name: table[name].to_numpy() for name in table.column_names if name != CELL}
         starts = np.flatnonzero(columns[REPETITION] == 0)
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise ValueError(
-            f"{path} has no rows of a study ({error}): delete it, and its cells run again"
-        ) from None
     if kept != str(FORMAT):
         return
     names, codes = cells.dictionary.to_pylist(), cells.indices.to_numpy()

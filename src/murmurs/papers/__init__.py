@@ -1,0 +1,33 @@
+"""The tables and figures of the papers, run again: one experiment each, listed here by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from murmurs.boundary.checks import shown
+from murmurs.papers import lezia2020_tables
+from murmurs.papers.experiment import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (*lezia2020_tables.EXPERIMENTS,)
+"""All experiments, in the order in which they are shown; names begin with the paper's."""
+
+ALL = "all"
+
+
+def chosen(names: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with these names; a paper's name, or "all", stands for several.
+
+    >>> [experiment.name for experiment in chosen(["lezia2020-table2"])]
+    ['lezia2020-table2']
+    """
+    found: dict[str, Experiment] = {}
+    for name in names:
+        several = [e for e in EXPERIMENTS if name in (ALL, e.paper, e.name)]
+        if not several:
+            known = ", ".join(dict.fromkeys(e.paper for e in EXPERIMENTS))
+            raise ValueError(
+                f"there is no experiment {shown(name)}: run murmurs reproduce for their names, or "
+                f"take one of {known} or all"
+            )
+        found |= {experiment.name: experiment for experiment in several}
+    return list(found.values())
