@@ -131,7 +131,7 @@ def command(
             progress=progress,
         )
     if plot is not None:
-        save_plot(found.plot, plot, rows=False)
+        save_plot(found.plot, plot, rows=len(found) > 10 and len(set(epsilons)) == 1)
     ranked = sorted(found.rows, key=lambda row: (row.epsilon, row.l1))
     found = dataclasses.replace(found, rows=tuple(ranked))
     if as_json:

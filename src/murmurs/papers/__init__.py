@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from murmurs.boundary.checks import shown
-from murmurs.papers import lezia2020_tables
+from murmurs.papers import kairouz2016_decoders, lezia2020_figures, lezia2020_tables
 from murmurs.papers.experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (*lezia2020_tables.EXPERIMENTS,)
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *kairouz2016_decoders.EXPERIMENTS,
+    *lezia2020_tables.EXPERIMENTS,
+    *lezia2020_figures.EXPERIMENTS,
+)
 """All experiments, in the order in which they are shown; names begin with the paper's."""
 
 ALL = "all"
