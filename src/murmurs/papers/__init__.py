@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from murmurs.boundary.checks import shown
-from murmurs.papers import kairouz2016_decoders, lezia2020_figures, lezia2020_tables
+from murmurs.papers import (
+    kairouz2016_decoders,
+    kairouz2016_theory,
+    lezia2020_figures,
+    lezia2020_tables,
+)
 from murmurs.papers.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *kairouz2016_decoders.EXPERIMENTS,
+    *kairouz2016_theory.EXPERIMENTS,
     *lezia2020_tables.EXPERIMENTS,
     *lezia2020_figures.EXPERIMENTS,
 )

@@ -42,7 +42,7 @@ def number_grid(
     for (i, j), value in np.ndenumerate(numbers):
         text = f"{value:.{decimals}f}"
         text = text.removeprefix("-") if float(text) == 0 else text
-        strong = abs(value) > 0.35 * scale
+        strong = abs(float(norm(value)) - 0.5) > 0.38
         axes.text(
             j + 0.5,
             i + 0.5,

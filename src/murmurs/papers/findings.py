@@ -51,13 +51,15 @@ def number(
     published_error: float = 0.0,
     decimals: int = 3,
     tolerance: float = 0.0,
+    sigmas: float = SIGMAS,
     why: str = "",
     beside: Mapping[str, float] | None = None,
 ) -> Finding:
     """Compare a published number with a measured one.
 
     They agree if they differ by at most three combined standard errors: those of both simulations,
-    and that of rounding to ``decimals``, which is uniform. A ``tolerance`` is added to that.
+    and that of rounding to ``decimals``, which is uniform. A ``tolerance`` is added to that. Where
+    very many numbers are compared, more ``sigmas`` keep false alarms rare.
 
     >>> number("Race", 0.012, 0.0134, 0.0002, published_error=0.0005).verdict
     'agrees'
@@ -65,7 +67,7 @@ def number(
     'differs'
     """
     rounding = 10.0**-decimals / math.sqrt(12)
-    allowed = SIGMAS * math.hypot(error, published_error, rounding) + tolerance
+    allowed = sigmas * math.hypot(error, published_error, rounding) + tolerance
     agrees = abs(published - measured) <= allowed
     verdict: Verdict = "agrees" if agrees else "explained" if why else "differs"
     return Finding(
