@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from murmurs.boundary.checks import shown
 from murmurs.papers import (
     kairouz2016_decoders,
+    kairouz2016_figures,
     kairouz2016_theory,
     lezia2020_figures,
     lezia2020_tables,
@@ -15,6 +16,7 @@ from murmurs.papers.experiment import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *kairouz2016_decoders.EXPERIMENTS,
+    *kairouz2016_figures.EXPERIMENTS,
     *kairouz2016_theory.EXPERIMENTS,
     *lezia2020_tables.EXPERIMENTS,
     *lezia2020_figures.EXPERIMENTS,
