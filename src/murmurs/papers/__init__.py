@@ -9,8 +9,10 @@ from murmurs.papers import (
     kairouz2016_decoders,
     kairouz2016_figures,
     kairouz2016_theory,
+    leaderboard,
     lezia2020_figures,
     lezia2020_tables,
+    pinzon2026,
 )
 from murmurs.papers.experiment import Experiment
 
@@ -20,6 +22,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *kairouz2016_theory.EXPERIMENTS,
     *lezia2020_tables.EXPERIMENTS,
     *lezia2020_figures.EXPERIMENTS,
+    *pinzon2026.EXPERIMENTS,
+    *leaderboard.EXPERIMENTS,
 )
 """All experiments, in the order in which they are shown; names begin with the paper's."""
 

@@ -56,10 +56,10 @@ WIDTHS: dict[int, dict[Scale, tuple[int, ...]]] = {
 COHORTS: dict[int, dict[Scale, tuple[int, ...]]] = {
     SMALL: {
         "full": tuple(2**i for i in range(11)),
-        "quick": (1, 2, 8, 64, 512),
+        "quick": (1, 2, 8, 64, 1024),
         "tiny": (8, 64),
     },
-    LARGE: {"full": (1, 2, 8, 32, 128, 512), "quick": (1, 8, 64), "tiny": (64,)},
+    LARGE: {"full": (1, 2, 8, 32, 128, 512), "quick": (1, 8, 64, 512), "tiny": (64,)},
 }
 HASHES: dict[int, dict[Scale, tuple[int, ...]]] = {
     SMALL: {"full": (1, 2, 4, 8, 16), "quick": (1, 2, 4), "tiny": (1, 2)},
@@ -77,7 +77,7 @@ OTHER_PEOPLE: dict[int, dict[Scale, tuple[int, ...]]] = {
 }
 """Numbers of people for which only the best parameters are measured: figures 9, 10 and 14."""
 
-MOST_CELLS = 2**22
+MOST_CELLS = {"full": 2**22, "quick": 2**19, "tiny": 2**16}
 """Larger tables of counts are left out of the search."""
 
 
@@ -100,7 +100,7 @@ def cells(scale: Scale) -> list[Cell]:
                 for hashes in several
                 for epsilon in EPSILONS[size][scale]
                 if hashes <= width
-                and width * cohorts <= MOST_CELLS
+                and width * cohorts <= MOST_CELLS[scale]
                 and (form == "open" or width <= size)
             ]
     for n in (MANY, *OTHER_PEOPLE[SMALL][scale]):
@@ -117,10 +117,10 @@ def refine(scale: Scale, rows: Table) -> list[Cell]:
     found = []
     for (form, size, n, mechanism, epsilon), series in best(rows).items():
         numbers = (n, *OTHER_PEOPLE[size][scale]) if n == MANY else (n,)
-        chosen = [int(series[name]) for name in ("width", "cohorts", "hashes")]
+        width, cohorts, hashes = (int(series[name]) for name in ("width", "cohorts", "hashes"))
         times = MEASURED[scale] if size == SMALL else max(3, MEASURED[scale] // 3)
         found += [
-            _cell("final", form, size, people, mechanism, *chosen, epsilon, times)
+            _cell("final", form, size, people, mechanism, width, cohorts, hashes, epsilon, times)
             for people in numbers
         ]
     return found
