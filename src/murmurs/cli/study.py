@@ -23,7 +23,7 @@ from murmurs.cli.output import (
     say,
     simulation_seed_option,
 )
-from murmurs.cli.pictures import save_plot
+from murmurs.cli.pictures import picture_kind, save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
@@ -113,8 +113,10 @@ def command(
 
     \b
     Example:
-      murmurs study visits.csv --column page --epsilon 1 --seed 1
+      murmurs study data.csv --column drink --epsilon 1 --repetitions 10 --seed 1
     """
+    if plot is not None:
+        picture_kind(plot)
     columns = Columns(column, (), file_format, delimiter, no_header)
     people = _histogram(data, columns, drop_missing)
     with progress_bar("study") as progress:

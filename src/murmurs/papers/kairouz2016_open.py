@@ -39,7 +39,7 @@ EPSILONS: dict[int, dict[Scale, tuple[float, ...]]] = {
         "quick": (0.5, 1.0, 2.0, 4.0, 6.0),
         "tiny": (1.0, 4.0),
     },
-    LARGE: {"full": (1.0, 2.0, 3.0, 4.0, 6.0, 8.0), "quick": (1.0, 3.0, 6.0), "tiny": (4.0,)},
+    LARGE: {"full": (1.0, 2.0, 3.0, 4.0, 6.0, 8.0), "quick": (1.0, 3.0, 6.0), "tiny": (2.0, 8.0)},
 }
 WIDTHS: dict[int, dict[Scale, tuple[int, ...]]] = {
     SMALL: {
@@ -73,7 +73,11 @@ OTHER_PEOPLE: dict[int, dict[Scale, tuple[int, ...]]] = {
         "quick": (10**4, 10**5, 10**7, 10**8),
         "tiny": (10**5,),
     },
-    LARGE: {"full": (10**7,), "quick": (10**7,), "tiny": ()},
+    LARGE: {
+        "full": (3 * 10**6, 10**7, 3 * 10**7),
+        "quick": (3 * 10**6, 10**7, 3 * 10**7),
+        "tiny": (),
+    },
 }
 """Numbers of people for which only the best parameters are measured: figures 9, 10 and 14."""
 

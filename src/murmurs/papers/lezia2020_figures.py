@@ -119,10 +119,10 @@ def draw(rows: Table, figure: Figure, number: int) -> None:
                 line(axes, x, y, place, name, style="--" if name == "CMS" else "-")
             axes.set_ylim(0)
             tidy(axes, f"({'abc'[across]}) ε = {epsilon:g}, {form}")
-            axes.ticklabel_format(axis="x", style="plain")
-            axes.tick_params(axis="x", labelsize=8)
+            ticks = [int(n) for n in here.distinct("people")]
+            axes.set_xticks(ticks, [f"{n / 1000:g}" for n in ticks], fontsize=8)
     for axes in panels[1]:
-        axes.set_xlabel("people")
+        axes.set_xlabel("people, in thousands")
     for axes in panels[:, 0]:
         axes.set_ylabel("mean absolute error")
     handles, labels = panels[1, 0].get_legend_handles_labels()
