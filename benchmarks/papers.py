@@ -1,4 +1,4 @@
-"""The page about the papers: every table and figure run again, from the rows of `murmurs reproduce`.
+"""The page about the papers: tables and figures run again, from the rows of `murmurs reproduce`.
 
 ``murmurs reproduce all --out FOLDER`` makes the rows, with ``--quick`` fewer of them; then
 ``python -m benchmarks.papers FOLDER`` writes docs/results/papers.md, papers.json and the figures in
@@ -36,9 +36,9 @@ PAPERS = {
 ERRATA = [
     (
         "kairouz2016",
-        "Figure 1 is said to be of geometric shares with mean k/5. Its numbers are those of a point "
-        "mass, where everybody holds one answer; with the stated shares the sign turns where noise "
-        "is high.",
+        "Figure 1 is said to be of geometric shares with mean k/5. Its numbers are those of a "
+        "point mass, where everybody holds one answer; with the stated shares the sign turns where "
+        "noise is high.",
         "kairouz2016-figure1",
     ),
     (
@@ -71,8 +71,8 @@ ERRATA = [
     ),
     (
         "lezia2020",
-        "Basic RAPPOR was run with p = 0.5 and q = 0.75 at every ε, that is ε = ln 3. At ε = 0.5 it "
-        "spent more than twice its budget and won; at ε = 2 it spent half and stood still.",
+        "Basic RAPPOR was run with p = 0.5 and q = 0.75 at every ε, that is ε = ln 3. At ε = 0.5 "
+        "it spent more than twice its budget and won; at ε = 2 it spent half and stood still.",
         "lezia2020-table2",
     ),
     (
@@ -83,8 +83,8 @@ ERRATA = [
     ),
     (
         "lezia2020",
-        "Errors of the Hadamard response that rise with ε (A4 and Occ at ε = 1) or are ten times too "
-        "large (Race at ε = 2), and errors on USCensus1990 that do not fall with the number of "
+        "Errors of the Hadamard response that rise with ε (A4 and Occ at ε = 1) or are ten times "
+        "too large (Race at ε = 2), and errors on USCensus1990 that do not fall with the number of "
         "people, are mistakes of a program.",
         "lezia2020-table3",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from murmurs.boundary.checks import shown
@@ -16,16 +17,29 @@ from murmurs.papers import (
 )
 from murmurs.papers.experiment import Experiment
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *kairouz2016_decoders.EXPERIMENTS,
-    *kairouz2016_figures.EXPERIMENTS,
-    *kairouz2016_theory.EXPERIMENTS,
-    *lezia2020_tables.EXPERIMENTS,
-    *lezia2020_figures.EXPERIMENTS,
-    *pinzon2026.EXPERIMENTS,
-    *leaderboard.EXPERIMENTS,
+
+def _place(experiment: Experiment) -> tuple[int, str, int]:
+    """Return where an experiment stands in the list: by paper, kind and number."""
+    kind, number = re.fullmatch(r"\w+-(.*?)(\d*)", experiment.name).groups()  # type: ignore[union-attr]
+    return _PAPERS.index(experiment.paper), kind, int(number or 0)
+
+
+_PAPERS = ("kairouz2016", "lezia2020", "pinzon2026", "leaderboard")
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    sorted(
+        (
+            *kairouz2016_decoders.EXPERIMENTS,
+            *kairouz2016_figures.EXPERIMENTS,
+            *kairouz2016_theory.EXPERIMENTS,
+            *lezia2020_figures.EXPERIMENTS,
+            *lezia2020_tables.EXPERIMENTS,
+            *pinzon2026.EXPERIMENTS,
+            *leaderboard.EXPERIMENTS,
+        ),
+        key=_place,
+    )
 )
-"""All experiments, in the order in which they are shown; names begin with the paper's."""
+"""All experiments. To add one, list its file here, and its paper above."""
 
 ALL = "all"
 

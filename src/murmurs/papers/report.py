@@ -59,8 +59,9 @@ def shown_number(value: float | str) -> str:
 
 
 def _claim(finding: Finding) -> str:
-    text = f"{finding.what}: {finding.published}. Found: {finding.measured}. {finding.verdict}"
-    return textwrap.fill(text, _WIDTH, subsequent_indent="  ")
+    said = f"the paper says: {finding.published}; found: {finding.measured}"
+    text = f"{finding.verdict:<9}  {finding.what}; {said}"
+    return textwrap.fill(text, _WIDTH, subsequent_indent=" " * 11)
 
 
 def _wrapped(text: str) -> str:
