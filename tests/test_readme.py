@@ -40,6 +40,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
+        ("reproducing.md", []),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
 )

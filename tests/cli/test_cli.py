@@ -55,6 +55,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "both.toml").write_text(TOML + SECOND)
     (tmp_path / "answers.txt").write_text("\n".join(ANSWERS) + "\n")
     (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "data.csv").write_text("drink\n" + "\n".join(ANSWERS) + "\n")
     rng = np.random.default_rng(1)
     for survey, question, name in (
         (SURVEY, SURVEY.questions[0], "reports.bin"),
@@ -280,6 +281,14 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("mechanisms --answers 1", None, "k must be from 2 to 1000000, not 1"),
     ("mechanisms --epsilon 0", None, "epsilon must be from 1e-06 to 700, not 0"),
     ("mechanisms --respondents 0", None, "0 is not in the range 1<=x<="),
+    ("study data.csv --epsilon 1", None, "data.csv has columns: add --column with a name or a num"),
+    ("study data.csv --column drink", None, "Missing option '--epsilon'."),
+    ("study data.csv --column 1 --epsilon 0", None, "epsilons must be from 1e-06 to 700, not 0"),
+    ("study data.csv --column 1 --epsilon 1 --plot x", None, "the name must end with .png"),
+    ("study - --epsilon 1", "tea\n\nmate\n", "line 2: the value is missing: leave such people out"),
+    ("study - --epsilon 1", "tea\ntea\n", "there are 1 different values, and a study needs at le"),
+    ("reproduce fig1", None, "there is no experiment 'fig1': run murmurs reproduce for their na"),
+    ("reproduce all --census people.csv", None, "people.csv, line 1: there is no column Military"),
     ("demo --people 99", None, "99 is not in the range 100<=x<=10000000."),
     ("poll", None, "No such command 'poll'."),
 ]

@@ -56,6 +56,7 @@ WRITERS = {
     "joint": "joint two.toml first.bin second.bin --candidates home=strings.txt -o OUT",
     "compare": "compare monday.json tuesday.json --plot OUT",
     "trend": "trend monday.json tuesday.json --plot OUT",
+    "study": "study answers.txt --epsilon 1 --mechanism KRR --repetitions 2 --seed 1 --plot OUT",
     "rappor map": "rappor map --params params.csv --candidates strings.txt -o OUT",
     "rappor sum": "rappor sum --params params.csv reports.csv more.csv -o OUT",
     "rappor decode": ("rappor decode --params params.csv --counts counts.csv --map map.csv -o OUT"),
@@ -65,7 +66,7 @@ WRITERS = {
     ),
 }
 """Every command that writes a file, with one file of every kind that it reads."""
-PICTURED = ("estimate", "discover", "compare", "trend")
+PICTURED = ("estimate", "discover", "compare", "trend", "study")
 """Those whose output is a picture."""
 every_writer = pytest.mark.parametrize("name", WRITERS)
 

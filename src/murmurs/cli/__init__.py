@@ -44,6 +44,8 @@ class Commands(click.Group):
         "store",
         "mechanisms",
         "tune",
+        "study",
+        "reproduce",
         "rappor",
     ]
 

@@ -7,22 +7,33 @@ long as one of a thousand. Errors are relative to the shares of the respondents.
 from __future__ import annotations
 
 import secrets
-import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from murmurs import estimators as known_estimators
 from murmurs.boundary.checks import real, shown, whole
 from murmurs.channel import MOST_PEOPLE
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import BY_NAME
-from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.arrays import Integers
+from murmurs.planning.compared import (
+    DEFAULT,
+    Make,
+    fitting,
+    laws_of,
+    makers_of,
+    mechanism_of,
+    several,
+    solvers_of,
+)
+from murmurs.planning.errors import ERRORS, Solve, errors_of
 from murmurs.planning.laws import people_of, shares_of
+from murmurs.planning.measured import Series
+from murmurs.planning.rows import Rows
+from murmurs.planning.running import Cell, Progress, run
 from murmurs.present import frames
 from murmurs.present.errors import plot_errors
 from murmurs.present.text import table
@@ -30,18 +41,8 @@ from murmurs.present.text import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from murmurs.counts import Counts
-    from murmurs.estimation import Estimate
-
-DEFAULT = "default"
-"""The name of the estimator that `murmurs.estimate` chooses."""
-
-ERRORS = ("l1", "l2", "largest")
 PARAMETERS = ("epsilon", "people", "answers")
 KEYS = ("mechanism", "estimator", "law", "answers", "people", "epsilon")
-
-Make = Callable[[int, float], Mechanism[Any]]
-Solve = Callable[["Counts"], "Estimate"]
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,9 @@ def study(
     estimators: Any = DEFAULT,
     repetitions: int = 100,
     random: np.random.Generator | int | None = None,
+    rows: str | Path | None = None,
+    processes: int = 1,
+    progress: Progress | None = None,
 ) -> ErrorStudy:
     """Measure the errors of mechanisms and estimators on simulated populations.
 
@@ -200,6 +204,11 @@ def study(
     All estimators see the same counts. With the same seed a row has the same numbers, whatever else
     is compared; without one, `ErrorStudy.seed` tells which was drawn.
 
+    ``rows`` is a folder of Parquet files, to which the errors of every repetition are added while
+    the study runs. A study that was interrupted, or has grown since, measures only what is missing
+    there. With several ``processes`` the numbers are the same; functions must then be at the top
+    level of a module. ``progress`` is called with the number of finished cells and of all.
+
     >>> found = study(["KRR", "OUE"], answers=16, people=10_000, epsilons=[1, 4], random=1)
     >>> print(found.table())
     mechanism  estimator  law      answers  people  epsilon               l1                l2           largest
@@ -209,201 +218,80 @@ def study(
     OUE        default    uniform       16  10,000        1    0.016 ± 0.002  9.25e-05 ± 4e-05   0.0034 ± 0.0006
     OUE        default    uniform       16  10,000        4  0.0146 ± 0.0003  2.04e-05 ± 8e-07   0.00222 ± 6e-05
     """  # noqa: E501
-    made = _makers(mechanisms)
-    solved = _solvers(estimators)
-    drawn = _laws(laws)
-    sizes = [whole(k, "answers", 2, 10**6) for k in _several(answers, "answers")]
-    numbers = [whole(n, "people", 1, MOST_PEOPLE) for n in _several(people, "people")]
-    privacy = [real(e, "epsilons", 1e-6, 700) for e in _several(epsilons, "epsilons")]
+    made = makers_of(mechanisms)
+    solved = solvers_of(estimators)
+    drawn = laws_of(laws)
+    sizes = [whole(k, "answers", 2, 10**6) for k in several(answers, "answers")]
+    numbers = [whole(n, "people", 1, MOST_PEOPLE) for n in several(people, "people")]
+    privacy = [real(e, "epsilons", 1e-6, 700) for e in several(epsilons, "epsilons")]
     repetitions = whole(repetitions, "repetitions", 2, 10**9)
+    processes = whole(processes, "processes", 1, 10**4)
     seed = _seed(random)
-    fitting, notes = _fitting(made, sizes, privacy, solved, max(numbers))
-    rows: list[Row] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", known_estimators.NoiseDominates)
-        for (name, make), k, epsilon in product(made.items(), sizes, privacy):
-            mechanism = _mechanism(name, make, k, epsilon)
-            own = {solver: solved[solver] for solver in fitting[name, k, epsilon]}
-            for (law, share), n in product(drawn.items(), numbers):
-                key = (name, law, k, n, epsilon)
-                rng = np.random.default_rng([seed, zlib.crc32(repr(key).encode())])
-                histogram = people_of(shares_of(share, k, law), n)
-                errors = _errors(mechanism, histogram, own, repetitions, rng)
-                rows += [
-                    _row((name, solver, law, k, n, epsilon), found)
-                    for solver, found in zip(own, errors, strict=True)
-                ]
-    return ErrorStudy(tuple(rows), repetitions, seed, notes)
+    fits, notes = fitting(made, sizes, privacy, solved, max(numbers))
+    compared = _Compared(made, drawn, solved, fits)
+    found = run(
+        compared.measure,
+        compared.cells(sizes, numbers, privacy, repetitions),
+        seed,
+        rows=None if rows is None else Rows(rows),
+        processes=processes,
+        progress=progress,
+    )
+    return ErrorStudy(tuple(map(_row, found)), repetitions, seed, notes)
 
 
-def _fitting(
-    made: Mapping[str, Make],
-    sizes: list[int],
-    privacy: list[float],
-    solvers: Mapping[str, Solve],
-    people: int,
-) -> tuple[dict[tuple[str, int, float], list[str]], tuple[str, ...]]:
-    """Return the estimators that work on each mechanism, and notes about those that do not.
+@dataclass(frozen=True)
+class _Compared:
+    """What a study compares, and how a cell of it is measured."""
 
-    Each is tried once, on the counts of so many people.
-    """
-    found: dict[tuple[str, int, float], list[str]] = {}
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for (name, make), k, epsilon in product(made.items(), sizes, privacy):
-        mechanism = _mechanism(name, make, k, epsilon)
-        histogram = people_of(np.full(k, 1 / k), people)
-        counts = mechanism.simulate(histogram, np.random.default_rng(0))
-        fit = found[name, k, epsilon] = []
-        for solver, solve in solvers.items():
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    solve(counts)
-            except (TypeError, ValueError) as error:
-                reasons.setdefault((solver, name), []).append(str(error))
-            else:
-                fit.append(solver)
-    times = len(sizes) * len(privacy)
-    notes = []
-    for (solver, name), said in reasons.items():
-        part = "" if len(said) == times else f" at {len(said)} of {times} settings"
-        notes.append(
-            f"estimator {shown(solver)} does not fit {name}{part} and is left out: {said[0]}"
-        )
-    if not any(found.values()):
-        raise ValueError("no estimator fits any mechanism: " + "; ".join(notes))
-    return found, tuple(notes)
+    made: dict[str, Make]
+    drawn: dict[str, Any]
+    solved: dict[str, Solve]
+    fits: dict[tuple[str, int, float], list[str]]
 
-
-def _errors(
-    mechanism: Mechanism[Any],
-    histogram: Integers,
-    solvers: Mapping[str, Solve],
-    repetitions: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Return the errors: of each estimator, in each repetition, of each kind."""
-    truth = histogram / histogram.sum()
-    out = np.empty((len(solvers), repetitions, len(ERRORS)))
-    for time in range(repetitions):
-        counts = mechanism.simulate(histogram, rng)
-        for number, (name, solve) in enumerate(solvers.items()):
-            try:
-                away = np.abs(solve(counts).shares - truth)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"estimator {shown(name)} on {mechanism}: {error}") from error
-            out[number, time] = away.sum(), (away**2).sum(), away.max()
-    return out
-
-
-def _row(key: tuple[Any, ...], found: Floats) -> Row:
-    means = found.mean(axis=0)
-    errors = found.std(axis=0, ddof=1) / np.sqrt(len(found))
-    pairs = zip(means.tolist(), errors.tolist(), strict=True)
-    return Row(*key, *(value for pair in pairs for value in pair))
-
-
-def _several(given: Any, name: str) -> list[Any]:
-    """Return one or several as a list."""
-    is_one = isinstance(given, str) or not isinstance(given, Iterable)
-    found = [given] if is_one else list(given)
-    if not found:
-        raise ValueError(f"{name} is empty: give at least one")
-    return found
-
-
-def _by_name(given: Any, name: str, kinds: str) -> Iterator[tuple[str, Any]]:
-    """Return things with their names, which must differ."""
-    if isinstance(given, Mapping):
-        _several(given, name)
-        yield from ((str(key), value) for key, value in given.items())
-        return
-    seen: set[str] = set()
-    for one in _several(given, name):
-        called = one if isinstance(one, str) else getattr(one, "__name__", "")
-        if not called or called == "<lambda>":
-            raise ValueError(
-                f"{name} has {shown(one)}, which has no name: pass a mapping from name to {kinds}"
+    def cells(
+        self, sizes: list[int], numbers: list[int], privacy: list[float], repetitions: int
+    ) -> list[Cell]:
+        """Return all combinations for which there is an estimator."""
+        return [
+            Cell(
+                {"mechanism": name, "law": law, "answers": k, "people": n, "epsilon": epsilon},
+                repetitions,
+                self._details(name, law, k, n, epsilon),
             )
-        if called in seen:
-            raise ValueError(f"{name} has {shown(called)} twice: names must differ")
-        seen.add(called)
-        yield called, one
+            for name, k, epsilon in product(self.made, sizes, privacy)
+            for law, n in product(self.drawn, numbers)
+            if self.fits[name, k, epsilon]
+        ]
+
+    def measure(self, cell: Cell, rng: np.random.Generator) -> list[Series]:
+        """Return the errors of all estimators that fit the mechanism of a cell."""
+        name, k, epsilon = cell.text("mechanism"), cell.whole("answers"), cell.real("epsilon")
+        mechanism = mechanism_of(name, self.made[name], k, epsilon)
+        histogram = self._people(cell.text("law"), k, cell.whole("people"))
+        own = {solver: self.solved[solver] for solver in self.fits[name, k, epsilon]}
+        return errors_of(mechanism, histogram, own, cell.repetitions, rng)
+
+    def _people(self, law: str, k: int, n: int) -> Integers:
+        return people_of(shares_of(self.drawn[law], k, law), n)
+
+    def _details(self, name: str, law: str, k: int, n: int, epsilon: float) -> str:
+        """Return what else the numbers depend on: the mechanism, the people, the estimators."""
+        people = zlib.crc32(self._people(law, k, n).tobytes())
+        made = mechanism_of(name, self.made[name], k, epsilon)
+        return f"{made} {people:08x} {' '.join(self.fits[name, k, epsilon])}"
 
 
-def _makers(given: Any) -> dict[str, Make]:
-    found: dict[str, Make] = {}
-    for one in given.values() if isinstance(given, Mapping) else _several(given, "mechanisms"):
-        if isinstance(one, Mechanism):
-            raise TypeError(
-                f"mechanisms has {shown(one)}, whose k and epsilon are fixed: pass its name, its "
-                "class, or a mapping from name to function (k, epsilon) -> mechanism"
-            )
-    for name, one in _by_name(given, "mechanisms", "function (k, epsilon) -> mechanism"):
-        if isinstance(one, str):
-            if one not in BY_NAME:
-                raise ValueError(
-                    f"there is no mechanism {shown(one)}; choose one of {', '.join(BY_NAME)}, or "
-                    "pass a function (k, epsilon) -> mechanism"
-                )
-            one = BY_NAME[one]
-        if not callable(one):
-            raise TypeError(
-                f"a mechanism of a study is a name or a function (k, epsilon) -> mechanism, not "
-                f"{shown(one)}"
-            )
-        found[name] = one
-    return found
-
-
-def _mechanism(name: str, make: Make, k: int, epsilon: float) -> Mechanism[Any]:
-    try:
-        mechanism = make(k, epsilon) if not isinstance(make, type) else make(k=k, epsilon=epsilon)
-    except TypeError as error:
-        raise TypeError(
-            f"mechanism {shown(name)} cannot be made from k and epsilon alone ({error}): pass a "
-            "function (k, epsilon) -> mechanism that sets the rest"
-        ) from error
-    if not isinstance(mechanism, Mechanism) or mechanism.k != k:
-        raise TypeError(f"mechanism {shown(name)} made {shown(mechanism)}, not one of {k} answers")
-    if mechanism.epsilon_realised > epsilon * (1 + 1e-9):
-        raise ValueError(
-            f"mechanism {shown(name)} made {shown(mechanism)} with epsilon "
-            f"{mechanism.epsilon_realised:.4g}, more than the {epsilon:g} of this row: it would "
-            "not be compared on equal terms"
-        )
-    return mechanism
-
-
-def _solvers(given: Any) -> dict[str, Solve]:
-    found: dict[str, Solve] = {}
-    for name, one in _by_name(given, "estimators", "function counts -> estimate"):
-        if one == DEFAULT:
-            found[name] = known_estimators.estimate
-        elif isinstance(one, str):
-            if one not in known_estimators.BY_NAME:
-                known = ", ".join([DEFAULT, *known_estimators.BY_NAME])
-                raise ValueError(f"there is no estimator {shown(one)}; choose one of {known}")
-            found[name] = known_estimators.BY_NAME[one]
-        elif callable(one):
-            found[name] = one
-        else:
-            raise TypeError(
-                f"an estimator of a study is a name or a function counts -> estimate, not "
-                f"{shown(one)}"
-            )
-    return found
-
-
-def _laws(given: Any) -> dict[str, Any]:
-    """Return laws by name; one array or list of numbers is one law."""
-    if isinstance(given, np.ndarray) or (isinstance(given, list | tuple) and _are_numbers(given)):
-        return {"given": given}
-    return dict(_by_name(given, "laws", "shares or to a function k -> shares"))
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(value, int | float) for value in values)
+def _row(series: Series) -> Row:
+    pairs = [(series.mean(error), series.error(error)) for error in ERRORS]
+    return Row(
+        **{key: series[key] for key in KEYS},  # type: ignore[arg-type]
+        **{  # type: ignore[arg-type]
+            name: value
+            for error, pair in zip(ERRORS, pairs, strict=True)
+            for name, value in zip((error, f"{error}_se"), pair, strict=True)
+        },
+    )
 
 
 def _seed(random: object) -> int:

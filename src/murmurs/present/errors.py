@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _ABOVE = 86
 """Characters that fit above the axes."""
 
+_BESIDE = 10
+"""The most names that stand side by side."""
+
 
 def plot_errors(
     series: Mapping[str, Floats],
@@ -30,11 +33,13 @@ def plot_errors(
 
     ``series`` has rows for x, y and the standard errors of y; ``names`` are those of the two axes.
     Lines of one of the ``groups`` have one colour and mark, and differ in their dashes. If there is
-    only one x, the names stand side by side below the axes instead.
+    only one x, the names stand side by side below the axes instead; many names, one below another.
     """
-    axes = axes_for(axes, *WIDE)
     ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
     beside = len(ticks) == 1
+    if beside and len(series) > _BESIDE:
+        return _plot_below(series, groups, (f"{names[0]} {ticks[0]:,g}", names[1]), title, axes)
+    axes = axes_for(axes, *WIDE)
     several = list(dict.fromkeys(groups.values()))
     drawn = dict.fromkeys(several, 0)
     for place, (name, (x, y, error)) in enumerate(series.items()):
@@ -72,4 +77,27 @@ def plot_errors(
     if len(series) > 1 and not beside:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, borderaxespad=0)
     entitle(axes, title, _ABOVE)
+    return axes
+
+
+def _plot_below(
+    series: Mapping[str, Floats],
+    groups: Mapping[str, str],
+    names: tuple[str, str],
+    title: str,
+    axes: Axes | None,
+) -> Axes:
+    """Draw one error for each name, the names one below another."""
+    axes = axes_for(axes, WIDE[0], 1.2 + 0.26 * len(series))
+    several = list(dict.fromkeys(groups.values()))
+    for place, (name, (_, y, error)) in enumerate(series.items()):
+        colour, mark = SERIES[several.index(groups[name]) % len(SERIES)]
+        axes.errorbar(y, [place], xerr=2 * error, color=colour, marker=mark, markersize=6)
+    axes.set_yticks(range(len(series)), [printable(name) for name in series], parse_math=False)
+    axes.set_ylim(len(series) - 0.5, -0.5)
+    axes.set_xlim(0)
+    axes.set_xlabel(f"{names[1]} at {names[0]}")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    entitle(axes, title)
     return axes

@@ -43,17 +43,17 @@ def refuse_path(level: object) -> None:
 
 def to_arrow(columns: Columns) -> Any:
     """Return columns as a pyarrow.Table; arrays of numbers are not copied."""
-    return _needed("pyarrow", "frames").table(dict(columns))
+    return needed("pyarrow", "frames").table(dict(columns))
 
 
 def to_pandas(columns: Columns) -> Any:
     """Return columns as a pandas.DataFrame."""
-    return _needed("pandas", "pandas").DataFrame(dict(columns))
+    return needed("pandas", "pandas").DataFrame(dict(columns))
 
 
 def to_polars(columns: Columns) -> Any:
     """Return columns as a polars.DataFrame."""
-    return _needed("polars", "polars").DataFrame(dict(columns))
+    return needed("polars", "polars").DataFrame(dict(columns))
 
 
 def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[str]]) -> Any:
@@ -65,7 +65,7 @@ def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[s
     tea    1.0  0.0
     mate   0.0  1.0
     """
-    pandas = _needed("pandas", "pandas")
+    pandas = needed("pandas", "pandas")
     across = pandas.Index(list(labels[-1]), name=names[-1])
     down = pandas.Index(list(labels[0]), name=names[0])
     if len(labels) > 2:
@@ -73,10 +73,12 @@ def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[s
     return pandas.DataFrame(table.reshape(len(down), -1), index=down, columns=across)
 
 
-def _needed(package: str, extra: str) -> Any:
+def needed(package: str, extra: str) -> Any:
+    """Return a package, or say which extra has it."""
     try:
         return import_module(package)
     except ImportError:
         raise ImportError(
-            f"this table needs {package}: install it with pip install 'murmurs[{extra}]'"
+            f"this table needs {package.partition('.')[0]}: install it with pip install "
+            f"'murmurs[{extra}]'"
         ) from None

@@ -1,0 +1,106 @@
+"""``murmurs reproduce``: run the tables and figures of the papers again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from murmurs import papers
+from murmurs.boundary.writing import writing
+from murmurs.cli.output import Command, FilePath, as_json, existing_file, print_json, say
+from murmurs.cli.progress import progress_bar
+from murmurs.papers import lezia2020_tables
+from murmurs.papers.experiment import Experiment, Scale
+from murmurs.papers.histograms import read_census
+from murmurs.papers.report import report
+from murmurs.papers.reproducing import Reproduction, reproduce, state
+from murmurs.present.text import table
+
+
+@click.command("reproduce", cls=Command)
+@click.argument("names", nargs=-1)
+@click.option("--quick", is_flag=True, help="Run fewer repetitions on smaller grids.")
+@click.option(
+    "--out",
+    type=FilePath(file_okay=False),
+    default="reproduced",
+    show_default=True,
+    help="The folder of the rows and figures.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the simulations: with the same one, the numbers are the same.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="Number of processes; all processors by default.",
+)
+@click.option(
+    "--census",
+    type=existing_file,
+    help="The public file USCensus1990, with a first line of names, for lezia2020's tables.",
+)
+@as_json
+def command(
+    names: tuple[str, ...],
+    quick: bool,
+    out: Path,
+    seed: int,
+    processes: int,
+    census: Path | None,
+    as_json: bool,
+) -> None:
+    """Run tables and figures of the papers again, and compare.
+
+    NAMES are those of experiments, of papers, or all; without one, everything is listed with its
+    state. Rows of the simulations are kept in the folder: what was interrupted goes on where it
+    was, and what is there is only drawn and judged again. Two numbers agree if they differ by at
+    most three combined standard errors.
+
+    \b
+    Example:
+      murmurs reproduce kairouz2016-slides --quick
+    """
+    scale: Scale = "quick" if quick else "full"
+    wanted = papers.chosen(names or [papers.ALL])
+    if census is not None:
+        longer = {e.name: e for e in lezia2020_tables.tables(read_census(census))}
+        wanted = [longer.get(e.name, e) for e in wanted]
+    if not names:
+        _list(wanted, out, seed, as_json)
+        return
+    documents = []
+    for experiment in wanted:
+        with progress_bar(experiment.name) as progress:
+            found = reproduce(
+                experiment, scale, seed, folder=out, processes=processes, progress=progress
+            )
+        pictures = found.save(out)
+        _keep_findings(found, out)
+        documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
+        if not as_json:
+            say(report(found))
+            say(f"\nFigure: {pictures[0]} and .svg\n")
+    if as_json:
+        print_json(documents)
+
+
+def _keep_findings(found: Reproduction, out: Path) -> None:
+    """Write what was printed next to the figure."""
+    with writing(out / f"{found.experiment.name}.txt") as file:
+        file.write(report(found, limit=10**6).encode() + b"\n")
+
+
+def _list(experiments: list[Experiment], out: Path, seed: int, as_json: bool) -> None:
+    rows = [[e.name, e.title, state(e, out, seed)] for e in experiments]
+    if as_json:
+        print_json([dict(zip(("name", "title", "state"), row, strict=True)) for row in rows])
+        return
+    say(table(["experiment", "title", f"state in {out}"], rows, left=3))

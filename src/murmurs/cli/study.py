@@ -1,0 +1,190 @@
+"""``murmurs study``: compare mechanisms and estimators on a column of your own."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from murmurs import estimators
+from murmurs.boundary.answers import is_missing
+from murmurs.boundary.reading import named
+from murmurs.cli.columns import Columns
+from murmurs.cli.output import (
+    Command,
+    as_json,
+    new_file,
+    piped_file,
+    print_json,
+    say,
+    simulation_seed_option,
+)
+from murmurs.cli.pictures import picture_kind, save_plot
+from murmurs.cli.progress import progress_bar
+from murmurs.files.columns import FORMATS, Format
+from murmurs.mechanisms import BY_NAME
+from murmurs.planning.compared import DEFAULT
+from murmurs.planning.study import ErrorStudy, study
+
+MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
+ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
+
+
+@click.command("study", cls=Command)
+@click.argument("data", type=piped_file)
+@click.option("--column", help="The column to read: its name, or its number from 1.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(FORMATS),
+    help="The format of the file, if its name does not tell.",
+)
+@click.option("--delimiter", help="What separates the cells of a CSV file: , by default.")
+@click.option(
+    "--no-header", is_flag=True, help="The first line of a CSV file has no names of columns."
+)
+@click.option("--drop-missing", is_flag=True, help="Leave out people whose value is missing.")
+@click.option(
+    "--epsilon",
+    "epsilons",
+    type=float,
+    multiple=True,
+    required=True,
+    help="Epsilon of one report. Give it several times to compare at several.",
+)
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    type=click.Choice(list(BY_NAME)),
+    multiple=True,
+    default=MECHANISMS,
+    help="A mechanism to compare. Give it several times; by default, seven are compared.",
+)
+@click.option(
+    "--estimator",
+    "solvers",
+    type=click.Choice([DEFAULT, *estimators.BY_NAME]),
+    multiple=True,
+    default=ESTIMATORS,
+    help="An estimator to compare. Give it several times; by default, four are compared.",
+)
+@click.option(
+    "--repetitions",
+    type=click.IntRange(2, 10**6),
+    default=50,
+    show_default=True,
+    help="How many collections are simulated for each mechanism.",
+)
+@click.option("--plot", type=new_file, help="Draw the errors into this file: .png, .svg or .pdf.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of processes.",
+)
+@simulation_seed_option
+@as_json
+def command(
+    data: Path,
+    column: str | None,
+    file_format: Format | None,
+    delimiter: str | None,
+    no_header: bool,
+    drop_missing: bool,
+    epsilons: tuple[float, ...],
+    mechanisms: tuple[str, ...],
+    solvers: tuple[str, ...],
+    repetitions: int,
+    plot: Path | None,
+    processes: int,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Compare mechanisms and estimators on a column of DATA.
+
+    Every value of the column is an answer, and the people who hold it are simulated many times
+    with each mechanism at the same epsilon. The errors are those of the estimated shares, the
+    smallest first. Nothing of DATA leaves this computer.
+
+    \b
+    Example:
+      murmurs study data.csv --column drink --epsilon 1 --repetitions 10 --seed 1
+    """
+    if plot is not None:
+        picture_kind(plot)
+    columns = Columns(column, (), file_format, delimiter, no_header)
+    people = _histogram(data, columns, drop_missing)
+    with progress_bar("study") as progress:
+        found = study(
+            list(dict.fromkeys(mechanisms)),
+            answers=len(people),
+            people=int(people.sum()),
+            epsilons=list(dict.fromkeys(epsilons)),
+            laws={data.name if column is None else column: people / people.sum()},
+            estimators=list(dict.fromkeys(solvers)),
+            repetitions=repetitions,
+            random=seed,
+            processes=processes,
+            progress=progress,
+        )
+    if plot is not None:
+        save_plot(found.plot, plot, rows=len(found) > 10 and len(set(epsilons)) == 1)
+    ranked = sorted(found.rows, key=lambda row: (row.epsilon, row.l1))
+    found = dataclasses.replace(found, rows=tuple(ranked))
+    if as_json:
+        print_json(_document(found, people))
+        return
+    say(f"{found}\n")
+    say("\n".join(_winner(found, epsilon) for epsilon in dict.fromkeys(r.epsilon for r in ranked)))
+    if plot is not None:
+        say(f"\nFigure: {plot}")
+
+
+def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Any:
+    """Return how many people hold each value of a column, the commonest first."""
+    counted: Counter[Any] = Counter()
+    for chunk in columns.chunks(path):
+        values = chunk.listed()
+        missing = [position for position, value in enumerate(values) if is_missing(value)]
+        if missing and not drop_missing:
+            chunk.refuse(
+                path, missing[0], "the value is missing: leave such people out with --drop-missing"
+            )
+        counted.update(str(value) for value in values if not is_missing(value))
+    if len(counted) < 2:
+        raise ValueError(
+            f"{named(path)}: there are {len(counted)} different values, and a study needs at least "
+            "two"
+        )
+    return np.array([number for _, number in counted.most_common()])
+
+
+def _winner(found: ErrorStudy, epsilon: float) -> str:
+    """Say which pair has the smallest error, and which cannot be told from it."""
+    rows = [row for row in found.rows if row.epsilon == epsilon]
+    first = rows[0]
+    near = [
+        f"{row.mechanism} with {row.estimator}"
+        for row in rows[1:]
+        if row.l1 - first.l1 <= 2 * float(np.hypot(row.l1_se, first.l1_se))
+    ]
+    text = f"At epsilon {epsilon:g}, {first.mechanism} with {first.estimator} has the smallest l1"
+    if not near:
+        return f"{text}, by more than two standard errors."
+    return f"{text}; within two standard errors of it: {', '.join(near)}."
+
+
+def _document(found: ErrorStudy, people: Any) -> dict[str, Any]:
+    return {
+        "answers": len(people),
+        "people": int(people.sum()),
+        "repetitions": found.repetitions,
+        "seed": found.seed,
+        "rows": [dataclasses.asdict(row) for row in found.rows],
+        "notes": list(found.notes),
+    }

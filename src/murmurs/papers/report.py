@@ -1,0 +1,68 @@
+"""What was found, as text for the terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from murmurs.papers.findings import Finding, summary
+from murmurs.papers.reproducing import Reproduction
+from murmurs.present.text import table
+
+_WIDTH = 100
+
+
+def report(found: Reproduction, limit: int = 40) -> str:
+    """Return the title, published beside measured, the verdict and what explains deviations."""
+    experiment = found.experiment
+    parts = [f"{experiment.name}: {experiment.title}"]
+    numbers = [f for f in found.findings if isinstance(f.measured, float)]
+    if numbers:
+        shown = sorted(numbers, key=lambda f: f.verdict == "agrees")[:limit]
+        kept = [f for f in numbers if f in shown]
+        more = len(numbers) - len(kept)
+        parts.append(numbers_table(kept) + (f"\n… and {more} more that agree" if more > 0 else ""))
+    claims = [f for f in found.findings if isinstance(f.measured, str)]
+    parts += ["\n".join(_claim(f) for f in claims[:limit])] if claims else []
+    parts.append(f"{summary(found.findings)}.")
+    reasons = dict.fromkeys(f.why for f in found.findings if f.why)
+    parts += [_wrapped(text) for text in (experiment.about, *reasons)]
+    return "\n\n".join(parts)
+
+
+def numbers_table(findings: Sequence[Finding]) -> str:
+    """Return the numbers of the paper, the measured ones with their errors, and the verdicts."""
+    beside = list(dict.fromkeys(name for f in findings for name in f.beside))
+    rows = [
+        [
+            f.what,
+            shown_number(f.published),
+            shown_number(f.measured),
+            "" if not f.error else f"{f.error:.1g}",
+            *(shown_number(f.beside[name]) if name in f.beside else "" for name in beside),
+            f.verdict,
+        ]
+        for f in findings
+    ]
+    return table(["", "published", "measured", "±", *beside, "verdict"], rows)
+
+
+def shown_number(value: float | str) -> str:
+    """Return a number with four digits after the point, or as many as it needs.
+
+    >>> shown_number(0.01234567), shown_number(12345.6), shown_number(0.0)
+    ('0.0123', '1.23e+04', '0')
+    """
+    if isinstance(value, str):
+        return value
+    return f"{value:.4f}" if 1e-3 <= abs(value) < 100 else f"{value:.3g}"
+
+
+def _claim(finding: Finding) -> str:
+    said = f"the paper says: {finding.published}; found: {finding.measured}"
+    text = f"{finding.verdict:<9}  {finding.what}; {said}"
+    return textwrap.fill(text, _WIDTH, subsequent_indent=" " * 11)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH)

@@ -1,0 +1,176 @@
+"""Every experiment runs small: it judges, draws, and finds what the papers print or what is exact.
+
+Comparisons with published numbers allow six combined standard errors: a false alarm has a
+probability of 2e-9 each, and of less than 1e-6 for all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from murmurs.papers import EXPERIMENTS, chosen, kairouz2016_decoders, lezia2020_tables
+from murmurs.papers.findings import Finding
+from murmurs.papers.report import report
+from murmurs.papers.reproducing import Reproduction, reproduce
+
+ROWS = Path(mkdtemp(prefix="murmurs-papers-"))
+
+
+@cache
+def small(name: str) -> Reproduction:
+    """An experiment on its smallest grid; figures of one grid share their rows."""
+    [experiment] = chosen([name])
+    return reproduce(experiment, "tiny", 1, folder=ROWS)
+
+
+def sigmas(finding: Finding, published_error: float = 0.0) -> float:
+    """By how many combined standard errors a finding deviates; 0.001 is the last printed digit."""
+    assert isinstance(finding.measured, float)
+    assert isinstance(finding.published, float)
+    assert finding.error is not None
+    doubt = math.hypot(finding.error, published_error, 0.001 / math.sqrt(12))
+    return abs(finding.measured - finding.published) / doubt
+
+
+@pytest.mark.parametrize("name", [experiment.name for experiment in EXPERIMENTS])
+def test_every_experiment_judges_and_draws(name: str) -> None:
+    found = small(name)
+    assert found.findings
+    document = json.loads(json.dumps(found.to_document()))
+    assert document["name"] == name
+    assert document["about"].endswith(".")
+    for finding in found.findings:
+        assert finding.verdict in ("agrees", "explained", "differs")
+        assert (finding.verdict == "explained") == bool(finding.why)
+    text = report(found)
+    assert text.startswith(f"{name}: {found.experiment.title}")
+    assert f" of {len(found.findings)} agree" in text
+    figure = found.figure()
+    drawn = [axes for axes in figure.axes if axes.get_visible()]
+    assert drawn
+    assert all(axes.has_data() for axes in drawn)
+
+
+def test_names_are_unique_and_begin_with_their_paper() -> None:
+    names = [experiment.name for experiment in EXPERIMENTS]
+    assert len(set(names)) == len(names)
+    assert {e.paper for e in EXPERIMENTS} >= {"kairouz2016", "lezia2020", "pinzon2026"}
+    for number in (1, 2, 3, *range(5, 17)):
+        assert f"kairouz2016-figure{number}" in names
+    assert chosen(["all"]) == list(EXPERIMENTS)
+    assert [e.name for e in chosen(["lezia2020"])] == [n for n in names if n.startswith("lezia")]
+    with pytest.raises(ValueError, match="there is no experiment 'figure 1'"):
+        chosen(["figure 1"])
+
+
+@pytest.mark.parametrize("epsilon", lezia2020_tables.TABLES)
+def test_the_tables_of_lezia2020_are_those_that_were_printed(epsilon: float) -> None:
+    """All means of four algorithms, as published. Rejected: Basic RAPPOR at the stated epsilon."""
+    table = lezia2020_tables.TABLES[epsilon]
+    rejected = compared = 0
+    for finding in small(f"lezia2020-{table}").findings:
+        column, _, algorithm = finding.what.partition(", ")
+        if algorithm in ("HR", lezia2020_tables.DEFAULT):
+            continue
+        place = lezia2020_tables.ALGORITHMS.index(algorithm)
+        deviation = lezia2020_tables.PRINTED[epsilon][column][2 * place + 1]
+        assert sigmas(finding, deviation / 10) < 6, finding.what
+        compared += 1
+        if algorithm == "bRAPPOR":
+            fair = Finding(
+                "", finding.published, finding.beside["at equal privacy"], "agrees", finding.error
+            )
+            rejected += sigmas(fair, deviation / 10) > 6
+    assert compared == 24
+    assert rejected >= (0 if epsilon == 1.0 else 4)
+
+
+def test_the_default_is_at_most_the_best_printed_value_that_kept_to_epsilon() -> None:
+    """Allowed are three combined standard errors; the seed is fixed."""
+    ours = [
+        finding
+        for table in lezia2020_tables.TABLES.values()
+        for finding in small(f"lezia2020-{table}").findings
+        if finding.what.endswith(lezia2020_tables.DEFAULT)
+    ]
+    assert len(ours) == 18
+    assert [finding.what for finding in ours if finding.verdict != "agrees"] == []
+
+
+def test_the_printed_grid_of_figure_1_is_that_of_a_point_mass() -> None:
+    """Rejected: the geometric law that the paper states."""
+    numbers = [f for f in small("kairouz2016-figure1").findings if isinstance(f.measured, float)]
+    assert len(numbers) == 18
+    wrong = 0
+    for finding in numbers:
+        assert isinstance(finding.published, float)
+        assert isinstance(finding.measured, float)
+        assert finding.error is not None
+        # Differences of three repetitions scatter more than their own errors say.
+        allowed = kairouz2016_decoders.BAR + 12 * finding.error
+        assert abs(finding.measured - finding.published) <= allowed, finding.what
+        wrong += abs(finding.beside["geometric"] - finding.published) > allowed
+    assert wrong >= 4
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_propositions_3_and_4_hold(number: int) -> None:
+    for finding in small(f"kairouz2016-proposition{number}").findings:
+        assert isinstance(finding.measured, float)
+        assert isinstance(finding.published, float)
+        assert finding.error is not None
+        allowed = 6 * finding.error + 0.02 * finding.published
+        assert abs(finding.measured - finding.published) < allowed, finding.what
+
+
+def test_what_is_known_to_be_wrong_is_explained_and_the_rest_agrees() -> None:
+    verdicts = {f.what: f.verdict for f in small("kairouz2016-proposition5").findings}
+    assert list(verdicts.values()) == ["agrees", "explained", "explained"]
+    assert {f.verdict for f in small("kairouz2016-proposition6").findings} == {"agrees"}
+    assert {f.verdict for f in small("kairouz2016-proposition7").findings} == {"explained"}
+    slides = {f.what: f for f in small("kairouz2016-slides").findings}
+    printed = slides["k-RAPPOR, k = 100, epsilon = 4.61: formula as printed"]
+    assert printed.verdict == "explained"
+    assert {f.verdict for f in small("pinzon2026-properties").findings} == {"agrees"}
+
+
+def test_an_experiment_that_was_run_is_not_run_again(tmp_path: Path) -> None:
+    [experiment] = chosen(["kairouz2016-proposition5"])
+    said: list[tuple[int, int]] = []
+    first = reproduce(experiment, "tiny", 1, folder=tmp_path)
+    again = reproduce(experiment, "tiny", 1, folder=tmp_path, progress=lambda *x: said.append(x))
+    assert said == [(1, 1)]
+    assert first.findings == again.findings
+
+
+def test_figures_are_saved_as_png_and_svg(tmp_path: Path) -> None:
+    found = small("kairouz2016-proposition5")
+    assert isinstance(found.figure(), Figure)
+    paths = found.save(tmp_path / "new")
+    assert [path.suffix for path in paths] == [".png", ".svg"]
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in paths[1].read_bytes()
+
+
+def test_the_best_parameters_are_measured_again_with_other_samples() -> None:
+    rows = small("kairouz2016-figure7").rows
+    search, final = rows.where(stage="search"), rows.where(stage="final")
+    assert len(final) == 4  # two mechanisms at two epsilons
+    for series in final:
+        same = search.one(
+            **{
+                name: series[name]
+                for name in ("mechanism", "width", "cohorts", "hashes", "epsilon")
+            }
+        )
+        others = search.where(mechanism=series["mechanism"], epsilon=series["epsilon"])
+        assert same.quantile("l1", 0.5) == min(s.quantile("l1", 0.5) for s in others)
+        assert not np.isin(series.values["l1"], same.values["l1"]).any()

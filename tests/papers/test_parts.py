@@ -1,0 +1,200 @@
+"""The parts of the experiments, exactly: formulas, decoders, histograms, verdicts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import murmurs as mm
+from murmurs import estimators
+from murmurs.estimators.likelihood import water_filling
+from murmurs.papers import (
+    chosen,
+    kairouz2016_open,
+    kairouz2016_theory,
+    lezia2020_tables,
+    pinzon2026,
+)
+from murmurs.papers.findings import claim, number, summary
+from murmurs.papers.histograms import CENSUS, SOURCES, histograms, read_census
+from murmurs.papers.reproducing import reproduce, state
+from murmurs.planning.laws import LAWS
+from murmurs.planning.measured import Series, Table
+
+
+@pytest.mark.parametrize("name", ["k-RR", "k-RAPPOR"])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_stated_risks_are_those_of_the_channel(name: str, law: str) -> None:
+    """Propositions 3 and 4 have the sampling error as well, which the channel leaves out."""
+    shares = LAWS[law](16)
+    for epsilon in (0.5, 1.0, 3.0):
+        channel = kairouz2016_theory.mechanism_of(name, 16, epsilon).channel
+        sampling = (1 - (shares**2).sum()) / 1000
+        stated = kairouz2016_theory.risk_l2(name, shares, epsilon, 1000)
+        assert stated == pytest.approx(channel.expected_l2(1000, shares) + sampling, rel=1e-6)
+
+
+def test_the_numbers_of_proposition_5() -> None:
+    f = kairouz2016_theory.advantage
+    assert f(7, math.log(7)) == pytest.approx(2.159316, abs=1e-6)
+    assert min(range(2, 1000), key=lambda k: f(k, math.log(k))) == 8
+    assert f(8, math.log(8)) == pytest.approx(2.1536, abs=1e-4)
+    assert min(f(k, math.log(k / 2)) for k in range(3, 5000)) == pytest.approx(1.443, abs=1e-3)
+    for k, epsilon in ((16, 1.558), (256, 3.671), (4096, 5.542)):
+        assert kairouz2016_theory.crossover(k) == pytest.approx(epsilon, abs=1e-3)
+    assert kairouz2016_theory.crossover(5) == 0
+
+
+def test_effective_samples_with_and_without_the_misprint() -> None:
+    epsilon = math.log(100)
+    assert kairouz2016_theory.effective("k-RAPPOR", 100, epsilon) == pytest.approx(
+        0.074237, rel=1e-4
+    )
+    assert kairouz2016_theory.as_on_the_slide("k-RAPPOR", 100, epsilon) == pytest.approx(
+        0.00796, rel=1e-3
+    )
+    for k in (2, 30, 100):
+        assert kairouz2016_theory.effective("k-RR", k, 1.5) == pytest.approx(
+            kairouz2016_theory.as_on_the_slide("k-RR", k, 1.5)
+        )
+
+
+def test_the_thresholds_of_the_poster_are_water_filling() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        k, epsilon = int(rng.integers(2, 30)), float(rng.uniform(0.1, 5))
+        channel = mm.KRR(k, epsilon).channel
+        hit, miss = float(channel.hit), float(channel.miss)
+        frequencies = rng.multinomial(100, rng.dirichlet(np.ones(k))) / 100
+        star = kairouz2016_theory.mle_threshold(frequencies, hit, miss)
+        assert star == pytest.approx(water_filling(frequencies, hit / miss - 1), abs=1e-12)
+
+
+def test_the_iterative_update_arrives_at_the_maximum_of_the_likelihood() -> None:
+    counts = mm.KRR(4, 1.0).simulate([400, 300, 200, 100], np.random.default_rng(1))
+    found = pinzon2026.bayesian_update(counts, steps=5000).shares
+    assert found == pytest.approx(estimators.likelihood(counts).shares, abs=1e-4)
+    assert pinzon2026.bayesian_update(counts, steps=1).shares != pytest.approx(found, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        mm.ORR(2.0, 8, 16).over([f"s{i}" for i in range(20)], complete=True),
+        mm.ORR(2.0, 4, 3).over([f"s{i}" for i in range(20)], complete=True),  # too few equations
+        mm.ORappor(2.0, 32, 4, 2).over([f"s{i}" for i in range(20)], complete=True),
+        mm.PermutedRR(20, 2.0, width=5, cohorts=10),
+    ],
+)
+def test_equation_18_is_solved_with_the_smallest_norm(mechanism: Any) -> None:
+    counts = mechanism.simulate(np.full(20, 500), np.random.default_rng(1))
+    channel = counts.channel
+    matrix = np.array([channel.layout.masses(row).ravel() for row in np.eye(20)]).T
+    wanted = np.linalg.lstsq(matrix, channel.masses_of(counts.cells).ravel())[0]
+    found = kairouz2016_open.least_squares(counts, 10_000, 1e-12)
+    assert found == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_histograms_are_those_of_the_papers_table() -> None:
+    sizes = {
+        name: len(histograms(*where[:1])[where[1]])
+        for name, where in lezia2020_tables.COLUMNS.items()
+    }
+    assert sizes == {"A4": 3, "A6": 8, "A5": 14, "Race": 5, "Occ": 15, "Country": 42}
+    assert {int(people.sum()) for people in histograms("statlog").values()} == {690}
+    assert {int(people.sum()) for people in histograms("adult").values()} == {32_561}
+    for source in SOURCES:
+        for people in histograms(source).values():
+            assert people.min() > 0
+            assert len(people) >= 2
+
+
+def test_as_published_basic_rappor_has_an_epsilon_of_its_own() -> None:
+    for epsilon in lezia2020_tables.TABLES:
+        made = lezia2020_tables.published(8, epsilon)
+        assert made["bRAPPOR"][0].epsilon_realised == pytest.approx(math.log(3))
+        for name in set(made) - {"bRAPPOR"}:
+            assert made[name][0].epsilon_realised <= epsilon
+        for mechanism, _ in lezia2020_tables.equal(8, epsilon).values():
+            assert mechanism.epsilon_realised <= epsilon
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_the_census_is_read_by_the_names_of_its_columns(delimiter: str, tmp_path: Path) -> None:
+    path = tmp_path / "census.txt"
+    rows = [["caseid", "pob", "MILITARY", "race", "Rvetserv"]]
+    rows += [[str(i), str(i % 7), str(i % 2), str(i % 3), str(i % 5)] for i in range(30)]
+    path.write_text("\n".join(delimiter.join(row) for row in rows), encoding="utf-8")
+    found = read_census(path)
+    assert list(found) == list(CENSUS)
+    assert {name: len(people) for name, people in found.items()} == {
+        "Military": 2,
+        "Rvetserv": 5,
+        "Race": 3,
+        "PoB": 7,
+    }
+    assert all(people.sum() == 30 for people in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1: there is no column Military: the first line must name"),
+        ("Military,Rvetserv,Race,PoB\n1,2,3\n", "line 2: there are 3 cells, and PoB is number 4"),
+        ("Military,Rvetserv,Race,PoB\n1,2,3,4\n", "column Military has 1 values"),
+    ],
+)
+def test_a_census_without_its_columns_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "census.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        read_census(path)
+
+
+def test_the_tables_take_the_census_in() -> None:
+    census = {name: np.array([60, 40]) for name in CENSUS}
+    [table, *_] = lezia2020_tables.tables(census)
+    found = reproduce(table, "tiny", 1)
+    census_findings = [f for f in found.findings if "1990" in f.what]
+    assert len(census_findings) == 4 * 6
+    assert sum(axes.get_visible() for axes in found.figure().axes) == 10
+
+
+def test_numbers_agree_within_three_combined_errors() -> None:
+    assert number("x", 0.5, 0.53, 0.01).verdict == "agrees"
+    assert number("x", 0.5, 0.54, 0.01).verdict == "differs"
+    assert number("x", 0.5, 0.54, 0.01, published_error=0.01).verdict == "agrees"
+    assert number("x", 0.5, 0.54, 0.01, tolerance=0.02).verdict == "agrees"
+    assert number("x", 0.5, 0.54, 0.01, sigmas=4.5).verdict == "agrees"
+    assert number("x", 0.5, 0.54, 0.0, decimals=1).verdict == "agrees"  # 0.5 is rounded
+    explained = number("x", 0.5, 0.6, 0.01, why="misprint")
+    assert (explained.verdict, explained.why) == ("explained", "misprint")
+    assert number("x", 0.5, 0.5, 0.01, why="misprint").why == ""
+
+
+def test_the_summary_counts_verdicts() -> None:
+    yes, no = claim("a", "b", "c", True), claim("a", "b", "c", False)
+    known = claim("a", "b", "c", False, why="d")
+    assert summary([yes, yes]) == "2 of 2 agree"
+    assert summary([yes, known, known]) == "1 of 3 agrees, 2 differ for a known reason"
+    assert summary([no, yes]) == "1 of 2 agrees, 1 differs and nobody knows why"
+
+
+def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
+    [experiment] = chosen(["kairouz2016-proposition5"])
+    assert state(experiment, tmp_path, 1) == "not run"
+    reproduce(experiment, "quick", 1, folder=tmp_path)
+    assert state(experiment, tmp_path, 1) == "run quickly"
+    assert state(experiment, tmp_path, 2) == "not run"
+
+
+def test_series_are_found_by_their_labels() -> None:
+    rows = Table(Series({"k": k, "law": law}, {"l1": np.ones(2)}) for k in (1, 2) for law in "ab")
+    assert rows.distinct("law") == ["a", "b"]
+    assert len(rows.where(k=1)) == 2
+    with pytest.raises(LookupError, match="there are 2 series"):
+        rows.one(k=1)
