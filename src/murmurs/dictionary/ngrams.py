@@ -28,8 +28,10 @@ from murmurs.estimators import estimate
 from murmurs.hashing.ngrams import PAD, goes_on, possible
 from murmurs.hashing.strings import MOST_CANDIDATES
 from murmurs.inference.detection import Control
-from murmurs.mechanisms.cohorts import OTHER, Cohorts
-from murmurs.mechanisms.ngrams import NGrams, OverNGrams
+from murmurs.mechanisms.candidates import OTHER
+from murmurs.mechanisms.cohorts import Cohorts
+from murmurs.mechanisms.ngrams import NGrams
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 

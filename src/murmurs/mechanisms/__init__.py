@@ -22,9 +22,10 @@ from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.ngrams import NGrams, OverNGrams
+from murmurs.mechanisms.ngrams import NGrams
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.prefix_levels import planned
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
