@@ -1,4 +1,4 @@
-"""Dictionaries in two rounds: does asking again about the strings found beat one round?
+"""Dictionaries in two rounds: whether asking again about the strings found beats one round.
 
 ``python -m benchmarks.dictionary_rounds [--data FOLDER]`` simulates the same people twice. In one
 round, all are asked for a prefix (`murmurs.Dictionary`). In two rounds, a part of them is; the
@@ -19,9 +19,9 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from benchmarks.dictionary import PAPER, SETTINGS, WEB, strings_of
 
 import murmurs as mm
-from benchmarks.dictionary import PAPER, SETTINGS, WEB, strings_of
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 ASKED = ("paper", "20,000 people", "baby names")
@@ -40,7 +40,7 @@ def shares_of(estimate: mm.Estimate | None) -> Shares:
     if estimate is None:
         return {}
     columns = zip(estimate.unbiased.tolist(), estimate.standard_errors().tolist(), strict=True)
-    return {label: own for label, own in zip(estimate.labels, columns, strict=True)}
+    return dict(zip(estimate.labels, columns, strict=True))
 
 
 def combined(one: Shares, two: Shares) -> dict[str, float]:
@@ -74,8 +74,10 @@ def two_rounds(
         if is_there and label != "(other)"
     }
     here = {label: own for label, own in shares_of(estimate).items() if label in kept}
-    return kept, {label: own[0] for label, own in here.items()}, combined(
-        shares_of(found.estimate), here
+    return (
+        kept,
+        {label: own[0] for label, own in here.items()},
+        combined(shares_of(found.estimate), here),
     )
 
 

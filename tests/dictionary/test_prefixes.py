@@ -293,7 +293,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(TypeError, match="discover takes Counts, not list: add reports up first"):
         discover([1, 2])  # type: ignore[arg-type]
     orr = mm.ORR(epsilon=1.0, width=4, cohorts=4)
-    with pytest.raises(ValueError, match="do not hold prefixes to search: ask with"):
+    with pytest.raises(ValueError, match="do not hold prefixes or n-grams to search"):
         discover(Counts(orr, 0, np.zeros((4, 4), np.int64)))
     counts = asked.simulate({"tea": 10}, np.random.default_rng(1))
     with pytest.raises(ValueError, match="control must be 'bonferroni' or 'fdr', not 'none'"):

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from murmurs.boundary.checks import shown
+from murmurs.hashing import strings
 from murmurs.numerics.arrays import Floats, Integers
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789.-_ '"
+"""The letters that strings are made of, unless others are given."""
+
+RANGES = ("a-z", "A-Z", "0-9")
+"""What looks like a range of letters in an alphabet, which has every letter by itself."""
 
 PSEUDO = 0.1
 """Weight of the shorter context, in strings of average weight."""
@@ -66,3 +74,19 @@ class Letters:
         """Return the numbers of the last two letters."""
         first, second = [self.size, self.size, *self.codes(text[-2:])][-2:]
         return first, second
+
+
+def letters_of(alphabet: object) -> Letters:
+    """Return an empty letter model of an alphabet; refuse what is none."""
+    if not isinstance(alphabet, str):
+        raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
+    if not alphabet:
+        raise ValueError("alphabet has no letters")
+    for text in RANGES:
+        if text in alphabet:
+            raise ValueError(f"alphabet has {text!r}: write out every letter, as in {ALPHABET!r}")
+    normal = strings.normal(alphabet)
+    if len(set(normal)) != len(normal):
+        twice = next(letter for letter in normal if normal.count(letter) > 1)
+        raise ValueError(f"alphabet has the letter {shown(twice)} twice")
+    return Letters(normal)

@@ -40,7 +40,7 @@ FIRM = 2.0
 """Score from which a prefix is taken as real when the letter model learns."""
 
 Progress = Callable[[int, int], None]
-"""Called after each level with the number of levels done and of all levels."""
+"""Called after each step with the number of steps done and of all steps."""
 
 
 @dataclass(frozen=True, eq=False)
