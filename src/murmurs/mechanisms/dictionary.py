@@ -50,7 +50,8 @@ def _ngrams(epsilon: float, longest: int, letters: int, salt: int) -> NGrams:
 
     def make(part: float) -> ORR:
         plain = chosen(part)
-        widest = math.isqrt(MOST_CELLS // (pairs * plain.cohorts))
-        return ORR(part, max(2, min(plain.width, widest)), plain.cohorts, salt)
+        cohorts = min(plain.cohorts, MOST_CELLS // (4 * pairs))
+        widest = math.isqrt(MOST_CELLS // (pairs * cohorts))
+        return ORR(part, min(plain.width, widest), cohorts, salt)
 
     return NGrams.splitting(epsilon, longest=longest, size=size, make=make)
