@@ -193,10 +193,11 @@ def discover(
     if not accepted:
         return Discovery((), np.zeros(0), counts, None, error_rate, control, found.tried)
     texts = tuple(found.texts[i] for i in accepted)
-    order = np.argsort(-fit_of(counts, mechanism, texts).unbiased[:-1], kind="stable")
+    margins = _margins(found, accepted, error_rate, control)
+    order = np.argsort(-fit_of(counts, mechanism, texts, margins).unbiased[:-1], kind="stable")
     labels = tuple(texts[i] for i in order.tolist())
     p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
-    fit = fit_of(counts, mechanism, labels)
+    fit = fit_of(counts, mechanism, labels, margins[order])
     estimate = Estimate(
         fit.counts,
         plausible(fit.unbiased),
@@ -274,6 +275,12 @@ def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
     limits = np.log(error_rate * np.arange(1, len(order) + 1))
     below = np.flatnonzero(found.log_p[order] <= limits)
     return order[: below[-1] + 1].tolist() if len(below) else []
+
+
+def _margins(found: Found, accepted: list[int], error_rate: float, control: Control) -> Floats:
+    """Return by how many standard errors the accepted strings passed."""
+    limit = error_rate if control == "bonferroni" else error_rate * len(accepted)
+    return found.margins(math.log(limit))[accepted]
 
 
 def _notes(
