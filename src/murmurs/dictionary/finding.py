@@ -12,7 +12,7 @@ from murmurs.boundary.checks import real, shown, whole
 from murmurs.counts import Counts
 from murmurs.dictionary.discovery import Discovery
 from murmurs.dictionary.letters import ALPHABET, Letters, letters_of
-from murmurs.dictionary.ngrams import search_ngrams
+from murmurs.dictionary.ngrams import FoundByNGrams, search_ngrams
 from murmurs.dictionary.power import Asked
 from murmurs.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.dictionary.shares import fit_of
@@ -24,6 +24,7 @@ from murmurs.mechanisms.ngrams import NGrams
 from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import OpenProduct, Product
+from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 
 BEAM = 2000
@@ -96,7 +97,7 @@ def _accept(
     counts: Counts,
     mechanism: Asked,
     letters: Letters,
-    found: Found,
+    found: Found | FoundByNGrams,
     error_rate: float,
     control: Control,
     notes: tuple[str, ...],
@@ -108,11 +109,12 @@ def _accept(
             (), np.zeros(0), counts, mechanism, None, error_rate, control, found.tried, notes
         )
     texts = tuple(found.texts[i] for i in accepted)
-    shares = _shares_of(counts, mechanism, texts)
+    margins = _margins(found, accepted, error_rate, control)
+    shares = _shares_of(counts, mechanism, texts, margins)
     order = np.argsort(-shares.unbiased[: len(texts)], kind="stable")
     labels = tuple(texts[i] for i in order.tolist())
     p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
-    shares = _shares_of(counts, mechanism, labels)
+    shares = _shares_of(counts, mechanism, labels, margins[order])
     told = (*notes, *_notes(labels, mechanism, float(shares.unbiased[-1]), letters))
     return Discovery(
         labels,
@@ -127,11 +129,13 @@ def _accept(
     )
 
 
-def _shares_of(counts: Counts, mechanism: Asked, labels: tuple[str, ...]) -> Estimate:
+def _shares_of(
+    counts: Counts, mechanism: Asked, labels: tuple[str, ...], margins: Floats
+) -> Estimate:
     """Return the shares of strings, from the reports that saw them whole."""
     if isinstance(mechanism, NGrams):
         return estimate(mechanism.whole_counts(counts).over(labels))
-    fit = fit_of(counts, mechanism, labels)
+    fit = fit_of(counts, mechanism, labels, margins)
     return Estimate(
         fit.counts,
         plausible(fit.unbiased),
@@ -186,7 +190,7 @@ def _learn_from(letters: Letters, corpus: list[str]) -> None:
     letters.learn(usable, [True] * len(usable), np.ones(len(usable)))
 
 
-def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
+def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control) -> list[int]:
     """Return the strings to accept, by adjusted p-values."""
     if control == "bonferroni":
         return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
@@ -194,6 +198,16 @@ def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
     limits = np.log(error_rate * np.arange(1, len(order) + 1))
     below = np.flatnonzero(found.log_p[order] <= limits)
     return order[: below[-1] + 1].tolist() if len(below) else []
+
+
+def _margins(
+    found: Found | FoundByNGrams, accepted: list[int], error_rate: float, control: Control
+) -> Floats:
+    """Return by how many standard errors the accepted strings passed; n-grams have no such rule."""
+    if isinstance(found, FoundByNGrams):
+        return np.full(len(accepted), np.inf)
+    limit = error_rate if control == "bonferroni" else error_rate * len(accepted)
+    return found.margins(math.log(limit))[accepted]
 
 
 def _notes(

@@ -17,7 +17,7 @@ import numpy as np
 from murmurs.counts import Counts
 from murmurs.dictionary.cliques import Edges, cliques
 from murmurs.dictionary.pairs import Side, delta, joined
-from murmurs.dictionary.search import Found, Progress
+from murmurs.dictionary.search import Progress
 from murmurs.estimators import estimate
 from murmurs.hashing.ngrams import PAD, goes_on, possible
 from murmurs.hashing.strings import MOST_CANDIDATES
@@ -31,14 +31,17 @@ MOST_GRAMS = 200
 
 
 @dataclass(frozen=True, eq=False)
-class FoundByNGrams(Found):
-    """The candidates with their adjusted p-values, and what led to them.
+class FoundByNGrams:
+    """The candidates with the logarithms of their adjusted p-values, and what led to them.
 
     ``grams`` are the common n-grams of each position, ``edges`` the number of pairs of them that go
     together, and ``threshold`` the share delta. ``all_tested`` is false if there were more cliques
     than can be tested, so that only those with the best evidence were.
     """
 
+    texts: list[str]
+    log_p: Floats
+    tried: int
     grams: tuple[tuple[str, ...], ...]
     threshold: float
     edges: int
