@@ -36,6 +36,12 @@ LEAST = 8.0
 MOST_BEGINNINGS = 500_000
 """Beginnings that are all tried at the first level; more only if a corpus says which are likely."""
 
+MOST_TRIED = 200_000
+"""The most prefixes that are tried at each later level, those that are likely beforehand.
+
+It bounds time and memory with large alphabets; 2000 prefixes and 99 letters stay below it.
+"""
+
 FIRM = 2.0
 """Score from which a prefix is taken as real when the letter model learns."""
 
@@ -148,7 +154,7 @@ def _grown(
         if texts == [""]:
             logs[:, end] = -np.inf  # the empty string is no answer
         ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
-        most = beam * letters.size
+        most = max(beam, min(beam * letters.size, MOST_TRIED))
         if kept.texts == [""]:
             most = max(most, MOST_BEGINNINGS)
         chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
