@@ -44,7 +44,7 @@ from murmurs import (
 )
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import Prefixes
+from murmurs.mechanisms import NGrams, Prefixes
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 Vector = dict[str, Any]
@@ -110,7 +110,7 @@ CASES: list[Mechanism[Any]] = [
     Product((PermutedRR(k=3, epsilon=1.0, width=3, cohorts=4), PermutedRappor(3, 1.0, 3, 4))),
 ]
 
-OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | OpenProduct, Sequence[Any]]] = [
+OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | NGrams | OpenProduct, Sequence[Any]]] = [
     (ORR(epsilon=1.0, width=3, cohorts=4, salt=1), ["tea", "Z\u00fcrich", "Zu\u0308rich", "名"]),
     (ORR(epsilon=3.0, width=21, cohorts=5000, salt=2**32 - 1), ["tea", "https://example.org/"]),
     (
@@ -123,6 +123,14 @@ OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | OpenProduct, Sequence[Any]]] =
     (
         OpenProduct((ORR(2.0, width=8, cohorts=16), KRR(k=2, epsilon=1.0), ORappor(2.0, 4, 16))),
         [("tea", 0, "Z\u00fcrich"), ("mate", 1, "名")],
+    ),
+    (
+        NGrams(5, 2, whole=ORR(1.0, width=4, cohorts=3), gram=ORR(1.0, width=3, cohorts=3, salt=4)),
+        ["t", "tea", "teapot", "tea  ", "Z\u00fcri", "Zu\u0308ri", "名"],
+    ),
+    (
+        NGrams(7, 2, ORR(2.0, width=8, cohorts=300), ORappor(1.0, 4, 300, salt=9), together=3),
+        ["tea", "名"],
     ),
 ]
 
@@ -143,9 +151,14 @@ PLACES, FILTERS = PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4), PermutedRapp
 OPEN_PLACES, OPEN_FILTERS = ORR(epsilon=1.0, width=3, cohorts=100), ORappor(1.0, 12, 300)
 
 TOGETHER = Product((KRR_5, OUE_5))
+GRAMS = NGrams(5, 2, whole=ORR(1.0, width=4, cohorts=3), gram=ORR(1.0, width=3, cohorts=3))
 IN_COHORTS = OpenProduct((ORR(1.0, width=3, cohorts=4), ORappor(1.0, width=3, cohorts=4)))
 
-BAD: list[tuple[Mechanism[Any] | ORR | ORappor | OpenProduct, str, str]] = [
+BAD: list[tuple[Mechanism[Any] | ORR | ORappor | NGrams | OpenProduct, str, str]] = [
+    (GRAMS, "000000", "3 bytes are not reports of 4 bytes each"),
+    (GRAMS, "03000000", "a bad part for question 0: it is not a Category(count=3): 3 is outside"),
+    (GRAMS, "000c0000", "a bad part for question 1: it is not a Category(count=12): 12 is outside"),
+    (GRAMS, "00000300", "questions 1 and 2 are in cohorts 0 and 1, but one person is in one"),
     (TOGETHER, "00", "1 bytes are not reports of 2 bytes each"),
     (TOGETHER, "0500", "a bad part for question 0: it is not a Category(count=5): 5 is outside"),
     (TOGETHER, "0020", "a bad part for question 1"),
@@ -205,7 +218,9 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor | OpenProduct, str, str]] = [
 """Mechanism, bytes that are none of its reports, and what the refusal must say."""
 
 NOT_BASE64 = "not base64 with padding"
-BAD_JSON: list[tuple[Mechanism[Any] | ORR | ORappor | OpenProduct, Any, str]] = [
+BAD_JSON: list[tuple[Mechanism[Any] | ORR | ORappor | NGrams | OpenProduct, Any, str]] = [
+    (GRAMS, [0, 0, 0], "a list of 4 reports, not this list"),
+    (GRAMS, [0, 4, 0, 0], "are in cohorts 1 and 0, but one person is in one cohort"),
     (TOGETHER, 3, "a list of 2 reports, not int"),
     (TOGETHER, [3], "a list of 2 reports, not this list"),
     (TOGETHER, [5, "AQ=="], "from 0 to 4"),

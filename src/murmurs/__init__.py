@@ -5,7 +5,8 @@ from murmurs.counts import Counts, pool
 from murmurs.device import Device
 from murmurs.devices import Devices
 from murmurs.dictionary.dictionary import Dictionary
-from murmurs.dictionary.discovery import Discovery, discover
+from murmurs.dictionary.discovery import Discovery
+from murmurs.dictionary.finding import discover
 from murmurs.estimation import Estimate
 from murmurs.estimators import estimate
 from murmurs.inference.association import Association, associate
@@ -30,10 +31,12 @@ from murmurs.mechanisms import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    NGrams,
     OpenProduct,
     ORappor,
     PermutedRappor,
     PermutedRR,
+    Prefixes,
     Product,
     ProjectiveGeometry,
     Rappor,
@@ -91,10 +94,12 @@ __all__ = [
     "Joint",
     "JointEstimate",
     "LocalHashing",
+    "NGrams",
     "ORappor",
     "OpenProduct",
     "PermutedRR",
     "PermutedRappor",
+    "Prefixes",
     "Product",
     "ProjectiveGeometry",
     "Question",

@@ -17,7 +17,7 @@ from murmurs.counts import Counts
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Fit, Target, fitted
-from murmurs.inference.intervals import Scale, limits, score_limits
+from murmurs.inference.intervals import Scale, score_limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.numerics.special import normal_quantile
@@ -124,7 +124,7 @@ class Estimate:
         """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
-        both = limits(self.unbiased, self._scale(target), min(each, 1 - 1e-14))
+        both = self.fit.limits(self._scale(target), min(each, 1 - 1e-14))
         both = self.fit.widen(both)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))

@@ -22,7 +22,7 @@ from murmurs.mechanisms import (
     from_document,
 )
 from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.ngrams import OverNGrams
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.question_file import question_from_document
 from tests import laws

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from murmurs import discover
 from murmurs.dictionary.cliques import Edges, cliques
-from murmurs.dictionary.ngrams import _Side, delta, discover_ngrams, joint_shares
+from murmurs.dictionary.ngrams import search_ngrams
+from murmurs.dictionary.pairs import Side, delta, joint_shares
 from murmurs.estimators import estimate
 from murmurs.inference.fit import fitted
 from murmurs.mechanisms import NGrams, ORappor
@@ -24,7 +26,7 @@ def found(texts: list[str], alphabet: str, longest: int, **options: Any) -> set[
     """What is found among people who hold these strings equally often, without noise."""
     asked = NGrams.splitting(NO_NOISE, longest=longest, **options)
     counts = asked.count(asked.encode_many(texts * 150, np.random.default_rng(3)))
-    return set(discover_ngrams(counts, alphabet=alphabet).texts)
+    return set(discover(counts, alphabet=alphabet).labels)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -66,10 +68,8 @@ def test_shares_are_those_of_whole_strings() -> None:
     people = ["tea"] * 3000 + ["mate"] * 2000 + ["coffee"] * 1000
     counts = asked.count(asked.encode_many(people, np.random.default_rng(1)))
     steps: list[tuple[int, int]] = []
-    seen = discover_ngrams(
-        counts, alphabet="acefmot", progress=lambda done, of: steps.append((done, of))
-    )
-    assert seen.texts == ("tea", "mate", "coffee")
+    seen = discover(counts, alphabet="acefmot", progress=lambda done, of: steps.append((done, of)))
+    assert seen.labels == ("tea", "mate", "coffee")
     assert seen.estimate is not None
     limits = seen.estimate.interval(0.999999)
     for share, (low, high) in zip((1 / 2, 1 / 3, 1 / 6), limits, strict=False):
@@ -90,8 +90,8 @@ def runs_of(control: Any, error_rate: float, runs: int) -> Iterator[tuple[Any, s
     over, people = asked.over(HELD, complete=True), np.full(len(HELD), 400)
     for run in range(runs):
         counts = over.simulate(people, np.random.default_rng([17, run]))
-        seen = discover_ngrams(counts, alphabet="abcd", error_rate=error_rate, control=control)
-        yield asked.whole_counts(counts), set(seen.texts)
+        seen = discover(counts, alphabet="abcd", error_rate=error_rate, control=control)
+        yield asked.whole_counts(counts), set(seen.labels)
 
 
 def test_false_strings_are_as_rare_as_the_error_rate_says() -> None:
@@ -123,13 +123,7 @@ def test_nothing_is_found_where_nobody_holds_the_same_string() -> None:
     letters = rng.choice(list("abcdefgh"), (4000, 8))
     asked = NGrams.splitting(6.0, longest=8)
     counts = asked.count(asked.encode_many(["".join(row) for row in letters], rng))
-    assert discover_ngrams(counts, alphabet="abcdefgh", error_rate=1e-7).texts == ()
-
-
-def test_no_reports_find_nothing() -> None:
-    asked = NGrams.splitting(6.0, longest=4)
-    seen = discover_ngrams(asked.count([]), alphabet="ab")
-    assert (seen.texts, seen.estimate, seen.tested) == ((), None, 0)
+    assert discover(counts, alphabet="abcdefgh", error_rate=1e-7).labels == ()
 
 
 @pytest.mark.parametrize("kind", [ORR, ORappor])
@@ -141,7 +135,7 @@ def test_joint_shares_are_those_of_the_product_of_mechanisms(kind: Any) -> None:
     first, second = ["te", "ma", "xx"], ["  ", "ee"]
     lists: Any = [first, second]
     wanted = fitted(table.over(lists)).unbiased.reshape(4, 3)
-    sides = [_Side.of(asked.gram, own) for own in (first, second)]
+    sides = [Side.of(asked.gram, own) for own in (first, second)]
     np.testing.assert_allclose(joint_shares(table, *sides), wanted, atol=1e-5)
 
 
@@ -159,7 +153,7 @@ def test_the_printed_threshold_decides_about_edges() -> None:
     over = asked.over(["mate", "tea", "tamate"], complete=True)
     counts = over.simulate([9000, 9000, 9000], np.random.default_rng(8))
     printed, corrected = (
-        discover_ngrams(counts, alphabet="aemt", as_printed=flag) for flag in (True, False)
+        search_ngrams(counts, asked, "aemt", as_printed=flag) for flag in (True, False)
     )
     assert printed.grams == corrected.grams
     assert printed.edges != corrected.edges
@@ -197,30 +191,8 @@ def test_where_cliques_are_too_many_the_best_are_kept() -> None:
         assert [same] * 12 in chosen.tolist()
 
 
-@pytest.mark.parametrize(
-    ("alphabet", "error", "message"),
-    [
-        ("", TypeError, "alphabet must be a string of letters, not ''"),
-        (["a"], TypeError, r"alphabet must be a string of letters, not \['a'\]"),
-        ("aba", ValueError, "alphabet has the letter 'a' more than once"),
-    ],
-)
-def test_a_bad_alphabet_is_refused(alphabet: Any, error: Any, message: str) -> None:
-    counts = NGrams.splitting(6.0, longest=4).count([])
-    with pytest.raises(error, match=message):
-        discover_ngrams(counts, alphabet=alphabet)
-
-
-def test_counts_of_another_mechanism_are_refused() -> None:
-    rr = ORR(epsilon=1.0, width=4, cohorts=4)
-    with pytest.raises(TypeError, match="takes counts of NGrams, not of ORR"):
-        discover_ngrams(rr.count([1]), alphabet="ab")
-    with pytest.raises(TypeError, match="takes counts of NGrams, not list"):
-        discover_ngrams([1, 2], alphabet="ab")  # type: ignore[arg-type]
-
-
 def test_too_many_ngrams_are_refused() -> None:
     asked = NGrams.splitting(6.0, longest=12, size=6)
     counts = asked.count(asked.encode_many(["tea"]))
     with pytest.raises(ValueError, match="26 letters have more than 4194304 n-grams of 6 letters"):
-        discover_ngrams(counts, alphabet="abcdefghijklmnopqrstuvwxyz")
+        discover(counts, alphabet="abcdefghijklmnopqrstuvwxyz")

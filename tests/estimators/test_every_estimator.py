@@ -32,7 +32,7 @@ from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
 from murmurs.inference.fit import Target, fitted
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import Over, Product
-from murmurs.mechanisms.ngrams import OverNGrams
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.tables import margin as sums_of
 from murmurs.numerics.tables import outer

@@ -12,7 +12,7 @@ import murmurs as mm
 from murmurs.evidence import MOST_ENTRIES, Classified, Graded, Supported
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.local_hashing import Hashing
-from murmurs.mechanisms.ngrams import OverNGrams
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from tests import laws
 
 AnyMechanism = Mechanism[Any]

@@ -20,7 +20,7 @@ import scipy.stats
 import murmurs as mm
 from murmurs import KRR, ORR, SUE, Counts, ORappor, PermutedRappor, PermutedRR
 from murmurs.mechanisms import Over, from_document
-from murmurs.mechanisms.cohorts import OTHER
+from murmurs.mechanisms.candidates import OTHER
 from murmurs.privacy import exp_below
 from murmurs.wire import CohortBits
 from tests import laws

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -25,10 +24,14 @@ from murmurs.cli.output import (
     target_option,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.dictionary.discovery import ALPHABET, Control, discover
+from murmurs.cli.progress import progress_bar
+from murmurs.dictionary.finding import discover
+from murmurs.dictionary.letters import ALPHABET
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
+from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
+from murmurs.present.discoveries import PLOT_SIZE
 
 
 @click.command("discover", cls=Command)
@@ -43,7 +46,8 @@ from murmurs.inference.fit import Target
 @click.option(
     "--corpus",
     type=existing_file,
-    help="A file of similar strings, one per line, from which likely letters are learnt.",
+    help="A file of similar strings, one per line, from which likely letters are learnt; "
+    "for prefixes only.",
 )
 @click.option(
     "--error-rate",
@@ -89,7 +93,8 @@ def command(
     """Find the strings that enough people hold, in COUNTS of a dictionary question.
 
     COUNTS is a file of counts (- for standard input). The question's mechanism is a Dictionary:
-    each person reported one prefix of the string. No list of candidates is needed.
+    each person reported one prefix of the string or, with the method ngrams, the string and two
+    n-grams of it. No list of candidates is needed.
 
     \b
     Example:
@@ -103,23 +108,21 @@ def command(
     contract = None if survey is None else read_survey(survey)
     question, counted = read_counts(counts, contract)
     similar = () if corpus is None else read_candidates(corpus)[0]
-    progress = _show_progress if sys.stderr.isatty() else None
-    found = discover(
-        counted,
-        alphabet=alphabet,
-        corpus=similar,
-        error_rate=error_rate,
-        control=control,
-        progress=progress,
-    )
+    with progress_bar("searching") as progress:
+        found = discover(
+            counted,
+            alphabet=alphabet,
+            corpus=similar,
+            error_rate=error_rate,
+            control=control,
+            progress=progress,
+        )
     again = None
     if epsilon is not None:
         again = found.survey(question.name, epsilon, text=question.text)
     if plot is not None:
-        if found.estimate is None:
-            raise ValueError("no string was found, so there is nothing to draw: leave --plot out")
-        estimate = found.estimate
-        save_plot(lambda axes: estimate.plot(axes, level, target), plot)
+        titled = found.titled(question.text or question.name)
+        save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)
     if next_survey is not None and again is not None:
         with writing(next_survey) as file:
             file.write(again.to_json().encode())
@@ -143,7 +146,3 @@ def command(
             "'(other)', so that all other strings have a label.",
             err=beside,
         )
-
-
-def _show_progress(done: int, levels: int) -> None:
-    click.echo(f"\r\033[Klevel {done} of {levels}", nl=done == levels, err=True)

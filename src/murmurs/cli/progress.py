@@ -14,9 +14,9 @@ from murmurs.planning.running import Progress
 
 @contextlib.contextmanager
 def progress_bar(name: str) -> Iterator[Progress | None]:
-    """Show on a terminal how many cells of a study are finished; elsewhere, nothing.
+    """Return what shows on a terminal how many steps are done of how many; elsewhere None.
 
-    A study that goes on with more cells gets a new bar.
+    Work that goes on with another number of steps gets a new bar.
     """
     if not sys.stderr.isatty():
         yield None

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from murmurs.boundary.checks import whole
 from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
-from murmurs.dictionary.discovery import (
-    ALPHABET,
-    Control,
-    Discovery,
-    discover,
-    floor_of,
-    letters_of,
-    people_needed,
-)
+from murmurs.dictionary.discovery import Discovery
+from murmurs.dictionary.finding import discover
+from murmurs.dictionary.letters import ALPHABET, letters_of
+from murmurs.dictionary.power import Asked, floor_of, people_needed
 from murmurs.dictionary.search import Progress
-from murmurs.mechanisms.prefix_levels import planned
-from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.inference.detection import Control
+from murmurs.mechanisms.dictionary import DictionaryMethod, planned_dictionary
 from murmurs.question import Question
 from murmurs.randomness.sources import Chance, ChanceInBulk
 from murmurs.wire import Reports
@@ -36,6 +30,9 @@ class Dictionary:
     the number of letters up to which strings are looked for, and ``alphabet`` the letters that
     they may consist of; people may answer any string. With ``people``, how many will answer,
     `floor` says which shares can be found.
+
+    With ``method="ngrams"``, each person reports the whole string and two n-grams of it, each with
+    a third of ``epsilon``: the published method, which finds far fewer strings.
 
     >>> import numpy as np
     >>> pets = Dictionary(epsilon=4.0, longest=8, people=100_000)
@@ -51,6 +48,7 @@ class Dictionary:
     name: str = "dictionary"
     text: str = ""
     people: int | None = None
+    method: DictionaryMethod = "prefix"
 
     def __post_init__(self) -> None:
         letters = letters_of(self.alphabet)
@@ -65,9 +63,11 @@ class Dictionary:
         return Question(self.name, (), self.mechanism, self.text)
 
     @cached_property
-    def mechanism(self) -> Prefixes:
+    def mechanism(self) -> Asked:
         """The mechanism, with the lengths and cohorts chosen."""
-        return planned(self.epsilon, self.longest, len(self.alphabet))
+        return planned_dictionary(
+            self.epsilon, self.longest, len(self.alphabet), method=self.method
+        )
 
     @property
     def floor(self) -> float:
@@ -80,9 +80,9 @@ class Dictionary:
         """Return how many people must answer for a string of this share to be found."""
         return people_needed(self.mechanism, share)
 
-    def encode(self, answer: str, random: Chance = None) -> int:
+    def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one string; see `Question.encode`."""
-        return cast(int, self.question.encode(answer, random))
+        return self.question.encode(answer, random)
 
     def encode_many(self, answers: object, random: ChanceInBulk = None, **options: Any) -> Reports:
         """Return the private reports of many people; see `Question.encode_many`."""
@@ -114,7 +114,4 @@ class Dictionary:
             control=control,
             progress=progress,
         )
-        if found.estimate is None:
-            return found
-        titled = dataclasses.replace(found.estimate, title=self.text or self.name)
-        return dataclasses.replace(found, estimate=titled)
+        return found.titled(self.text or self.name)

@@ -1,49 +1,26 @@
-"""Find the strings that enough people hold, in counts of their prefixes, with their shares."""
+"""Discovery: the strings that were found, with their shares, and what the search missed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from murmurs.boundary.checks import real, shown, whole
+from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
-from murmurs.dictionary.evidence import error_of_absent
-from murmurs.dictionary.letters import Letters
-from murmurs.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
-from murmurs.dictionary.shares import fit_of
+from murmurs.dictionary.power import Asked, chance_of, floor_of, people_needed
 from murmurs.estimation import Estimate
-from murmurs.hashing import strings
+from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
-from murmurs.mechanisms.prefixes import Prefixes
-from murmurs.mechanisms.product import OpenProduct, Product
 from murmurs.numerics.arrays import Floats
-from murmurs.numerics.simplex import plausible
+from murmurs.present.discoveries import plot_discovery
 from murmurs.question import Question
 from murmurs.survey import Survey
 
-Control = Literal["bonferroni", "fdr"]
-
-ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789.-_ '"
-"""The letters that strings are made of, unless others are given."""
-
-BEAM = 2000
-"""Prefixes that are kept at each level."""
-
-RANGES = ("a-z", "A-Z", "0-9")
-"""What looks like a range of letters in an alphabet, which has every letter by itself."""
-
-MUCH = 0.25
-"""The share of "(other)" from which a note says what may be in it."""
-
-FLOOR = 3.5
-"""Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
-
-Chosen on the domain names, baby names, words and host names of `benchmarks.dictionary`.
-"""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,27 +28,40 @@ class Discovery:
     """The strings that were found, with their shares, and what the search could have missed.
 
     With the control "bonferroni", the probability of any false string is at most ``error_rate``;
-    with "fdr", the expected part of false ones among those found is.
+    with "fdr", the expected part of false ones among those found is. ``p_values`` are adjusted for
+    all that was searched, and ``tried`` is the number of prefixes or candidates that were tested.
     """
 
     labels: tuple[str, ...]
     p_values: Floats
     counts: Counts
+    mechanism: Asked
     estimate: Estimate | None
     error_rate: float
     control: Control
     tried: int
+    notes: tuple[str, ...] = ()
+    title: str = ""
+
+    def titled(self, title: str) -> Discovery:
+        """Return the same discovery with a title for plots and tables."""
+        own = self.estimate and replace(self.estimate, title=title)
+        return replace(self, title=title, estimate=own)
 
     @property
     def floor(self) -> float:
         """The share above which a string is nearly always found among so many people."""
-        return floor_of(cast(Prefixes, self.counts.mechanism), self.counts.n)
+        return floor_of(self.mechanism, self.counts.n)
+
+    def chance(self, shares: float | Sequence[float] | Floats) -> Floats:
+        """Return how likely a string of each share is found among so many people."""
+        return chance_of(self.mechanism, self.counts.n, np.asarray(shares, np.float64))
 
     @property
     def missed(self) -> str:
         """What was missed, in a sentence."""
         if self.floor >= 1:
-            needed = people_needed(cast(Prefixes, self.counts.mechanism), 0.1)
+            needed = people_needed(self.mechanism, 0.1)
             return (
                 "These are too few reports to be sure of any string. To find one that a tenth of "
                 f"the people hold, ask {needed:,} people."
@@ -104,10 +94,38 @@ class Discovery:
         if not self.labels:
             return (
                 f"No string was found. {self.missed} Strings with letters outside the alphabet are "
-                "never found."
+                "never found." + "".join(f" Note: {note}." for note in self.notes)
             )
-        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
-        return f"{many} found; {certain}. {self.missed}"
+        return f"{self._many} found; {certain}. {self.missed}"
+
+    @property
+    def _many(self) -> str:
+        return "1 string" if len(self.labels) == 1 else f"{len(self.labels) or 'no'} strings"
+
+    def plot(
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        target: Target = "population",
+        *,
+        title: str | None = None,
+        limit: int = 100,
+    ) -> Axes:
+        """Draw the shares of the strings found by rank, with intervals, above the noise floor.
+
+        Beside them is how likely a string of each share is found. Return matplotlib's axes.
+        """
+        columns = None if self.estimate is None else self.estimate.columns(level, target)
+        told = f"{self._many} found in {self.counts.n:,} reports"
+        return plot_discovery(
+            columns,
+            self.floor,
+            self.chance,
+            f"{100 * level:g} % intervals",
+            title if title is not None else f"{self.title}\n{told}".lstrip(),
+            axes,
+            limit,
+        )
 
     def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the strings and their shares as plain values for JSON."""
@@ -119,6 +137,7 @@ class Discovery:
             "control": self.control,
             "floor": self.floor,
             "tried": self.tried,
+            "notes": list(self.notes),
             "estimate": estimate,
         }
 
@@ -129,165 +148,4 @@ class Discovery:
     def __repr__(self) -> str:
         first = ", ".join(shown(label) for label in self.labels[:3])
         more = ", ..." if len(self.labels) > 3 else ""
-        many = "1 string" if len(self.labels) == 1 else f"{len(self.labels)} strings"
-        return f"Discovery({many}{': ' if first else ''}{first}{more})"
-
-
-def floor_of(mechanism: Prefixes, people: float) -> float:
-    """Return the share above which a string is nearly always found among so many people."""
-    return FLOOR * error_of_absent(mechanism.level(0), people / len(mechanism.levels))
-
-
-def people_needed(mechanism: Prefixes, share: float) -> int:
-    """Return how many people must answer for a string of this share to be found nearly always.
-
-    >>> from murmurs.mechanisms.prefix_levels import planned
-    >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    167631
-    """
-    share = real(share, "share", 1e-9, 1.0)
-    return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)
-
-
-def discover(
-    counts: Counts,
-    *,
-    alphabet: str = ALPHABET,
-    corpus: Iterable[str] = (),
-    error_rate: float = 0.05,
-    control: Control = "bonferroni",
-    beam: int = BEAM,
-    progress: Progress | None = None,
-) -> Discovery:
-    """Find the strings that enough people hold, from counts of `Prefixes`.
-
-    ``alphabet`` are the letters that strings may consist of. If a ``corpus`` of similar strings is
-    given, the letter model is learnt from it, otherwise from the prefixes that are found.
-    """
-    mechanism = _mechanism_of(counts)
-    if counts.n == 0:
-        raise ValueError("there are no reports to find strings in")
-    error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
-    if control not in ("bonferroni", "fdr"):
-        raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
-    if isinstance(corpus, str):
-        raise TypeError("corpus is a list of strings, not one string")
-    letters, learn = letters_of(alphabet), True
-    if isinstance(corpus, str):
-        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
-    known = [strings.normal(text) for text in corpus]
-    if known:
-        _learn_from(letters, known)
-        learn = False
-    else:
-        _check_beginnings(letters, mechanism)
-    found = search(
-        counts,
-        mechanism,
-        letters,
-        beam=whole(beam, "beam", 1, 10**6),
-        learn=learn,
-        progress=progress,
-    )
-    accepted = _accepted(found, error_rate, control)
-    if not accepted:
-        return Discovery((), np.zeros(0), counts, None, error_rate, control, found.tried)
-    texts = tuple(found.texts[i] for i in accepted)
-    order = np.argsort(-fit_of(counts, mechanism, texts).unbiased[:-1], kind="stable")
-    labels = tuple(texts[i] for i in order.tolist())
-    p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
-    fit = fit_of(counts, mechanism, labels)
-    estimate = Estimate(
-        fit.counts,
-        plausible(fit.unbiased),
-        "prefixes",
-        "strings were found by their prefixes, and each share comes from the reports that saw the "
-        "string whole",
-        notes=_notes(labels, mechanism, float(fit.unbiased[-1]), letters),
-        fit=fit,
-    )
-    return Discovery(labels, p_values, counts, estimate, error_rate, control, found.tried)
-
-
-def _mechanism_of(counts: object) -> Prefixes:
-    if not isinstance(counts, Counts):
-        raise TypeError(
-            f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
-            "dictionary.count(reports)"
-        )
-    if isinstance(counts.mechanism, Product | OpenProduct):
-        raise ValueError(
-            "these are counts of several questions: give those of the dictionary question alone, "
-            "counts.margin(number), numbered from 0"
-        )
-    if not isinstance(counts.mechanism, Prefixes):
-        raise ValueError(
-            f"counts of {counts.mechanism} do not hold prefixes to search: ask with "
-            "murmurs.Dictionary"
-        )
-    return counts.mechanism
-
-
-def letters_of(alphabet: object) -> Letters:
-    """Return an empty letter model of an alphabet; refuse what is none."""
-    if not isinstance(alphabet, str):
-        raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
-    if not alphabet:
-        raise ValueError("alphabet has no letters")
-    for text in RANGES:
-        if text in alphabet:
-            raise ValueError(f"alphabet has {text!r}: write out every letter, as in {ALPHABET!r}")
-    normal = strings.normal(alphabet)
-    if len(set(normal)) != len(normal):
-        twice = next(letter for letter in normal if normal.count(letter) > 1)
-        raise ValueError(f"alphabet has the letter {shown(twice)} twice")
-    return Letters(normal)
-
-
-def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
-    many, first = len(letters.alphabet), mechanism.lengths[0]
-    if many ** (first - 1) * (many + 1) > MOST_BEGINNINGS:
-        raise ValueError(
-            f"an alphabet of {many} letters has {many**first:,} beginnings of {first} letters, and "
-            f"at most {MOST_BEGINNINGS:,} can be tried: leave letters out, give a corpus of "
-            "similar strings, or ask with a Dictionary of this alphabet, which begins with fewer "
-            f"letters (letters = {many} in a survey)"
-        )
-
-
-def _learn_from(letters: Letters, corpus: list[str]) -> None:
-    known = set(letters.alphabet)
-    usable = [text for text in corpus if known.issuperset(text)]
-    if not usable:
-        raise ValueError(
-            f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
-            f"{shown(letters.alphabet)}"
-        )
-    letters.learn(usable, [True] * len(usable), np.ones(len(usable)))
-
-
-def _accepted(found: Found, error_rate: float, control: Control) -> list[int]:
-    """Return the strings to accept, by adjusted p-values."""
-    if control == "bonferroni":
-        return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
-    order = np.argsort(found.log_p, kind="stable")
-    limits = np.log(error_rate * np.arange(1, len(order) + 1))
-    below = np.flatnonzero(found.log_p[order] <= limits)
-    return order[: below[-1] + 1].tolist() if len(below) else []
-
-
-def _notes(
-    labels: tuple[str, ...], mechanism: Prefixes, other: float, letters: Letters
-) -> tuple[str, ...]:
-    notes = []
-    longest = mechanism.lengths[-1]
-    cut = sum(len(label) == longest for label in labels)
-    if cut:
-        what = "1 string has" if cut == 1 else f"{cut} strings have"
-        notes.append(f"{what} {longest} letters, the most that were asked for, and may go on")
-    if other > MUCH:
-        notes.append(
-            "the strings in (other) are too rare to be found, or have letters outside the alphabet "
-            + shown(letters.alphabet, 100)
-        )
-    return tuple(notes)
+        return f"Discovery({self._many}{': ' if first else ''}{first}{more})"

@@ -28,7 +28,7 @@ from murmurs.dictionary.letters import Letters
 from murmurs.hashing.pieces import GOES_ON, WHOLE
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats, Integers
-from murmurs.numerics.special import log_normal_tail
+from murmurs.numerics.special import log_normal_tail, normal_quantiles_of_logs
 
 LEAST = 8.0
 """The smallest share worth finding, in standard errors of all people together."""
@@ -36,11 +36,17 @@ LEAST = 8.0
 MOST_BEGINNINGS = 500_000
 """Beginnings that are all tried at the first level; more only if a corpus says which are likely."""
 
+MOST_TRIED = 200_000
+"""The most prefixes that are tried at each later level, those that are likely beforehand.
+
+It bounds time and memory with large alphabets; 2000 prefixes and 99 letters stay below it.
+"""
+
 FIRM = 2.0
 """Score from which a prefix is taken as real when the letter model learns."""
 
 Progress = Callable[[int, int], None]
-"""Called after each level with the number of levels done and of all levels."""
+"""Called after each step with the number of steps done and of all steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +65,29 @@ class Found:
     """Strings at the end of the search, with the logarithm of their adjusted p-values.
 
     An adjusted p-value may exceed one: it is a p-value times everything that was searched. It is
-    infinite for prefixes of strings that go on.
+    infinite for prefixes of strings that go on. ``later`` are the scores of all levels from each
+    level on, together; ``logs`` are the logarithms of what their p-values are multiplied by.
+    ``asked`` is the number of people from each level on, and ``whole`` the first level that saw
+    the whole string.
     """
 
     texts: list[str]
     log_p: Floats
     tried: int
+    later: Floats
+    logs: Floats
+    asked: Floats
+    whole: Integers
+
+    def margins(self, log_limit: float) -> Floats:
+        """Return by how many standard errors each string passed a limit of its p-value.
+
+        A standard error is that of the levels that saw the string whole. With scores at these
+        levels that are less by more than the margin, and the same before, it would have failed.
+        """
+        needed = -normal_quantiles_of_logs(np.minimum(log_limit - self.logs, -1e-9))
+        spare = (self.later - np.where(self.logs == -np.inf, -np.inf, needed)) * np.sqrt(self.asked)
+        return np.asarray(spare.min(axis=1) / np.sqrt(self.asked[self.whole]))
 
 
 def search(
@@ -105,9 +128,12 @@ def search(
             letters.learn([kept.texts[i] for i in firm], kept.ended[firm].tolist(), weights)
         if progress is not None:
             progress(number + 1, len(levels))
-    whole = kept.ended | np.array([len(text) == mechanism.lengths[-1] for text in kept.texts])
-    log_p = np.where(whole, _log_p_values(kept, people, known), np.inf)
-    return Found(kept.texts, log_p, tried)
+    sizes = np.array([len(text) for text in kept.texts])
+    is_whole = kept.ended | (sizes == mechanism.lengths[-1])
+    first = np.searchsorted(mechanism.lengths[:-1], sizes, side="right")
+    later, logs, asked = _joint(kept, people, known)
+    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
+    return Found(kept.texts, log_p, tried, later, logs, asked, first)
 
 
 def _grown(
@@ -128,7 +154,7 @@ def _grown(
         if texts == [""]:
             logs[:, end] = -np.inf  # the empty string is no answer
         ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
-        most = beam * letters.size
+        most = max(beam, min(beam * letters.size, MOST_TRIED))
         if kept.texts == [""]:
             most = max(most, MOST_BEGINNINGS)
         chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
@@ -164,16 +190,16 @@ def _log_ratios(seen: Evidence, smallest: float) -> Floats:
     return np.where(seen.shares >= smallest, seen.scores**2 / 2, linear)
 
 
-def _log_p_values(kept: Beam, people: Floats, known: Sequence[int]) -> Floats:
-    """Return log p-values of the strings, adjusted for everything that was searched."""
+def _joint(kept: Beam, people: Floats, known: Sequence[int]) -> tuple[Floats, Floats, Floats]:
+    """Return the scores from each level on, what p-values are multiplied by, and the people."""
     levels = len(people)
     weighted = kept.scores * np.sqrt(people)
     asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
     later = _from_the_end(weighted) / np.sqrt(asked)
-    adjusted = log_normal_tail(later) - _from_the_end(kept.prices)
-    adjusted += np.log(np.array(known[:levels], np.float64)) + math.log(levels)
-    adjusted[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
-    return np.asarray(adjusted.max(axis=1))
+    logs = np.log(np.array(known[:levels], np.float64)) + math.log(levels)
+    logs = logs - _from_the_end(kept.prices)
+    logs[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
+    return later, logs, asked
 
 
 def _from_the_end(table: Floats) -> Floats:

@@ -17,6 +17,8 @@ from murmurs.channels.tables import private_noise
 from murmurs.counts import Counts
 from murmurs.hashing.pieces import WHOLE, piece
 from murmurs.inference.fit import Fit, Target, fitted
+from murmurs.inference.found_limits import limits_of_found
+from murmurs.inference.intervals import Scale
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats, Integers
 
@@ -40,6 +42,7 @@ class LevelsFit(Fit):
     """Unbiased shares as means over levels; the last answer stands for all other strings."""
 
     levels: tuple[Level, ...]
+    margins: Floats
 
     @cached_property
     def unbiased(self) -> Floats:
@@ -85,14 +88,25 @@ class LevelsFit(Fit):
         rest = -out.sum(axis=0)
         return np.block([[out, rest[:, None]], [rest[None, :], -rest.sum()]])
 
+    def limits(self, scale: Scale, level: float) -> Floats:
+        """Return limits that hold given that the strings were found; the rest is no string."""
+        out, margins = super().limits(scale, level), np.append(self.margins, np.inf)
+        out[:-1] = limits_of_found(self.unbiased, margins, scale, level)[:-1]
+        return out
+
     @property
     def tells_absence(self) -> bool:
         """True: the strings are solved for, and whole."""
         return True
 
 
-def fit_of(counts: Counts, mechanism: Prefixes, found: tuple[str, ...]) -> LevelsFit:
-    """Return the fit of the strings that were found, in counts of prefixes."""
+def fit_of(
+    counts: Counts, mechanism: Prefixes, found: tuple[str, ...], margins: Floats
+) -> LevelsFit:
+    """Return the fit of the strings that were found, in counts of prefixes.
+
+    ``margins`` say by how many standard errors each string was found; see `Found.margins`.
+    """
     whole, answers, fits = [], [], []
     for number, length in enumerate(mechanism.lengths):
         level = mechanism.at_level(counts, number)
@@ -108,4 +122,4 @@ def fit_of(counts: Counts, mechanism: Prefixes, found: tuple[str, ...]) -> Level
         Level(fit, own, reports / total)
         for fit, own, reports in zip(fits, answers, whole, strict=True)
     )
-    return LevelsFit(counts.over(found), levels)
+    return LevelsFit(counts.over(found), levels, margins)

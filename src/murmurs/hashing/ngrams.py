@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+from murmurs.hashing.layout import Layout, Places
+from murmurs.numerics.arrays import Integers
 
 PAD = " "
 """What fills the rest of a string that is shorter than the longest."""
@@ -68,3 +72,45 @@ def goes_on(earlier: str, later: str) -> bool:
     (True, False)
     """
     return not earlier.endswith(PAD) or not later.strip(PAD)
+
+
+@dataclass(frozen=True, eq=False)
+class CutLayout(Layout):
+    """The buckets of whole strings, and beside them those of their n-grams at each position."""
+
+    whole: Layout
+    grams: tuple[Layout, ...]
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        """The rows of the whole strings."""
+        return self.whole.rows
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        """The buckets of the whole strings."""
+        return self.whole.width
+
+    @property
+    def hashes(self) -> int:  # type: ignore[override]
+        """The hashes of the whole strings."""
+        return self.whole.hashes
+
+    @property
+    def k(self) -> int:
+        """The number of strings."""
+        return self.whole.k
+
+    def blocks(self) -> Iterator[tuple[slice, Places]]:
+        """Return the buckets of the whole strings."""
+        return self.whole.blocks()
+
+    def look_up(self, answers: Integers, rows: Integers) -> Integers:
+        """Return the buckets of whole strings, each in one row."""
+        return self.whole.look_up(answers, rows)
+
+    def select(self, answers: Integers) -> CutLayout:
+        """Return the layout of some of the strings."""
+        return CutLayout(
+            self.whole.select(answers), tuple(own.select(answers) for own in self.grams)
+        )

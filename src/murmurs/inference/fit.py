@@ -19,6 +19,7 @@ import numpy as np
 
 from murmurs.channel import Channel
 from murmurs.counts import Counts
+from murmurs.inference.intervals import Scale, limits
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
@@ -92,6 +93,10 @@ class Fit:
     def confounded(self) -> Sequence[Integers]:
         """Groups of answers that nothing tells apart."""
         return ()
+
+    def limits(self, scale: Scale, level: float) -> Floats:
+        """Return lower and upper limits of the shares, from noise on this scale."""
+        return limits(self.unbiased, scale, level)
 
     def widen(self, limits: Floats) -> Floats:
         """Return the limits of the shares, widened where the cells cannot tell answers apart."""

@@ -16,16 +16,17 @@ from murmurs.mechanisms.basic_rappor import BasicRappor
 from murmurs.mechanisms.boolean_rappor import BooleanRappor
 from murmurs.mechanisms.cohorts import Over
 from murmurs.mechanisms.design import Design
+from murmurs.mechanisms.dictionary import planned_dictionary
 from murmurs.mechanisms.hadamard import Hadamard
 from murmurs.mechanisms.krr import KRR
 from murmurs.mechanisms.local_hashing import LocalHashing
 from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.ngrams import NGrams, OverNGrams
+from murmurs.mechanisms.ngrams import NGrams
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
-from murmurs.mechanisms.prefix_levels import planned
+from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
 from murmurs.mechanisms.projective import ProjectiveGeometry
@@ -114,7 +115,7 @@ def from_document(document: dict[str, Any]) -> AnyKind:
     if name == "Among":
         return _among(parameters)
     if name == "Dictionary":
-        return _from_constructor(name, planned, parameters)
+        return _from_constructor(name, planned_dictionary, parameters)
     if name == "NGrams":
         return _ngrams(parameters)
     kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {

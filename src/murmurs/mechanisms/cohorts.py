@@ -25,6 +25,7 @@ from murmurs.evidence import Classified, Evidence, Graded, check_size
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Layout, first_ones
 from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.candidates import OverCandidates
 from murmurs.mechanisms.settling import check_cells
 from murmurs.numerics.arrays import Integers
 from murmurs.numerics.sampling import (
@@ -37,9 +38,6 @@ from murmurs.numerics.xxh32 import LARGEST_RANGE
 from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report, Reports
-
-OTHER = "(other)"
-"""The label of all strings that are not among the candidates."""
 
 
 class Cohorts(OpenMechanism[Report]):
@@ -273,8 +271,8 @@ class ClosedCohorts(Mechanism[Report]):
         return people, subset_totals(by_number, self.randomiser.width, rng)
 
 
-@dataclass(frozen=True)
-class Over(ClosedCohorts[Report]):
+@dataclass(frozen=True, repr=False)
+class Over(OverCandidates[Report], ClosedCohorts[Report]):
     """An open mechanism with a list of candidates; the last answer stands for all other strings.
 
     It is used to estimate from the counts of an open question (`Counts.over`) and to simulate them.
@@ -283,31 +281,6 @@ class Over(ClosedCohorts[Report]):
     """
 
     mechanism: Cohorts[Report]
-    candidates: tuple[str, ...]
-    complete: bool = False
-
-    def __post_init__(self) -> None:
-        self._set(candidates=strings.candidates(self.candidates, self.mechanism.check))
-        if not self.candidates:
-            raise ValueError("there are no candidates: list the strings to look for")
-        if OTHER in self.candidates:
-            line = self.candidates.index(OTHER) + 1
-            raise ValueError(f"line {line}: {OTHER!r} stands for all strings that are not listed")
-
-    @property
-    def k(self) -> int:  # type: ignore[override]
-        """The number of candidates, plus one for all others if there are any."""
-        return len(self.candidates) + self.is_open
-
-    @property
-    def epsilon(self) -> float:  # type: ignore[override]
-        """The epsilon of the open mechanism."""
-        return self.mechanism.epsilon
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The candidates, and the label for all other strings."""
-        return (*self.candidates, OTHER) if self.is_open else self.candidates
 
     @property
     def randomiser(self) -> Cohorts[Report]:
@@ -318,17 +291,3 @@ class Over(ClosedCohorts[Report]):
     def layout(self) -> Layout:
         """The buckets of the candidates."""
         return self.mechanism.layout_of(self.candidates)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the last answer stands for all unlisted strings: if the list is not complete."""
-        return not self.complete
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the open mechanism with the candidates."""
-        listed = {"candidates": list(self.candidates)}
-        return self.mechanism.to_document() | listed | ({"complete": True} if self.complete else {})
-
-    def __repr__(self) -> str:
-        only = "only " if self.complete else ""
-        return f"{self.mechanism!r}.over({only}{len(self.candidates)} candidates)"

@@ -9,31 +9,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from murmurs.boundary.checks import real, whole
-from murmurs.channels.axes import CohortAxis
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.counts import Counts
 from murmurs.hashing import strings
-from murmurs.hashing.layout import Layout, Places, first_ones
-from murmurs.hashing.ngrams import cut, ngrams, positions
-from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.cohorts import OTHER, Cohorts
+from murmurs.hashing.layout import Layout
+from murmurs.hashing.ngrams import CutLayout, cut, ngrams, positions
+from murmurs.mechanism import OpenMechanism
+from murmurs.mechanisms.cohorts import Cohorts
 from murmurs.mechanisms.orr import ORR
+from murmurs.mechanisms.over_ngrams import COUNTED_AT_ONCE, OverNGrams
 from murmurs.mechanisms.product import OpenProduct
 from murmurs.numerics.arrays import Integers
 from murmurs.numerics.crossing import cross
-from murmurs.numerics.sampling import split_uniformly
 from murmurs.privacy import check_epsilon
-from murmurs.randomness.bulk import CHUNK, Bulk, bulk
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports, Together
 
@@ -52,8 +50,6 @@ MOST_CHOICES = 2**16
 MOST_ROUNDED = 16
 """The most steps by which epsilons are rounded down until their sum is not exceeded."""
 
-COUNTED_AT_ONCE = 2**18
-
 Make = Callable[[float], Cohorts[Any]]
 """Makes the mechanism of one part of a report, given its epsilon."""
 
@@ -62,48 +58,6 @@ def chosen(epsilon: float) -> ORR:
     """Return O-RR with 256 cohorts and about e^epsilon + 1 buckets."""
     width = min(max(2, round(math.exp(min(epsilon, 20.0))) + 1), 64)
     return ORR(epsilon, width, 256)
-
-
-@dataclass(frozen=True, eq=False)
-class CutLayout(Layout):
-    """The buckets of whole strings, and beside them those of their n-grams at each position."""
-
-    whole: Layout
-    grams: tuple[Layout, ...]
-
-    @property
-    def rows(self) -> int:  # type: ignore[override]
-        """The rows of the whole strings."""
-        return self.whole.rows
-
-    @property
-    def width(self) -> int:  # type: ignore[override]
-        """The buckets of the whole strings."""
-        return self.whole.width
-
-    @property
-    def hashes(self) -> int:  # type: ignore[override]
-        """The hashes of the whole strings."""
-        return self.whole.hashes
-
-    @property
-    def k(self) -> int:
-        """The number of strings."""
-        return self.whole.k
-
-    def blocks(self) -> Iterator[tuple[slice, Places]]:
-        """Return the buckets of the whole strings."""
-        return self.whole.blocks()
-
-    def look_up(self, answers: Integers, rows: Integers) -> Integers:
-        """Return the buckets of whole strings, each in one row."""
-        return self.whole.look_up(answers, rows)
-
-    def select(self, answers: Integers) -> CutLayout:
-        """Return the layout of some of the strings."""
-        return CutLayout(
-            self.whole.select(answers), tuple(own.select(answers) for own in self.grams)
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -405,159 +359,3 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
             f"NGrams(longest={self.longest}, size={self.size}, whole={self.whole!r}, "
             f"gram={self.gram!r}, together={self.together})"
         )
-
-
-@dataclass(frozen=True)
-class OverNGrams(Mechanism[tuple[Any, ...]]):
-    """`NGrams` with a list of candidates; the last answer stands for all other strings.
-
-    It is used to estimate from the counts of whole strings and to simulate all counts. A string
-    that is not listed has random hashes, and so do all of its n-grams. If the list is ``complete``,
-    there is no such answer.
-    """
-
-    mechanism: NGrams
-    candidates: tuple[str, ...]
-    complete: bool = False
-
-    def __post_init__(self) -> None:
-        self._set(candidates=strings.candidates(self.candidates, self.mechanism.check))
-        if not self.candidates:
-            raise ValueError("there are no candidates: list the strings to look for")
-        if OTHER in self.candidates:
-            line = self.candidates.index(OTHER) + 1
-            raise ValueError(f"line {line}: {OTHER!r} stands for all strings that are not listed")
-
-    @property
-    def k(self) -> int:  # type: ignore[override]
-        """The number of candidates, plus one for all others if there are any."""
-        return len(self.candidates) + (not self.complete)
-
-    @property
-    def epsilon(self) -> float:  # type: ignore[override]
-        """The epsilon of the open mechanism."""
-        return self.mechanism.epsilon
-
-    @property
-    def ratio(self) -> Fraction:
-        """The ratio of the open mechanism."""
-        return self.mechanism.ratio
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The candidates, and the label for all other strings."""
-        return self.candidates if self.complete else (*self.candidates, OTHER)
-
-    @property
-    def is_longitudinal(self) -> bool:
-        """Whether the reports of one person share a permanent response."""
-        return self.mechanism.is_longitudinal
-
-    @property
-    def cohort_count(self) -> int | None:
-        """The number of cohorts."""
-        return self.mechanism.cohort_count
-
-    @property
-    def shape(self) -> Together:
-        """The shape of the open mechanism's reports."""
-        return self.mechanism.shape
-
-    @cached_property
-    def layout(self) -> CutLayout:
-        """The buckets of the candidates and of their n-grams."""
-        return self.mechanism.layout_of(self.candidates)
-
-    @cached_property
-    def channel(self) -> NGramsChannel:
-        """The law of the cells."""
-        return self.mechanism.channel_for(self.layout, not self.complete)
-
-    def _encode_one(self, answer: int, random: Randomness) -> tuple[Any, ...]:
-        own = self.mechanism
-        if answer < len(self.candidates):
-            return own._encode_one(self.candidates[answer], random)
-        cohort, choice = random.below(own.whole.cohorts), random.below(len(own.choices))
-        parts = [own.whole, *[own.gram] * own.together]
-        out: list[Any] = [choice]
-        for part in parts:
-            drawn = [random.below(part.width) for _ in range(part.hashes)]
-            out.append(part._randomise(cohort, list(dict.fromkeys(drawn)), random))
-        return tuple(out)
-
-    def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
-        own, layout = self.mechanism, self.layout
-
-        def look_up(at: int, people: Integers, cohorts: Integers) -> Integers:
-            part = own.whole if at < 0 else own.gram
-            table = layout.whole if at < 0 else layout.grams[at]
-            found, held = np.empty((part.hashes, len(people)), np.int64), answers[people]
-            listed = held < len(self.candidates)
-            found[:, listed] = table.look_up(held[listed], cohorts[listed])
-            drawn = random.below(part.width, int((~listed).sum()) * part.hashes).astype(np.int64)
-            found[:, ~listed] = first_ones(drawn.reshape(part.hashes, -1), part.width)
-            return found
-
-        return own._encoded(len(answers), look_up, random)
-
-    def _count(self, reports: Reports) -> Integers:
-        return self.mechanism._count(reports)
-
-    def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Draw the cells if an n-gram's report counts in one of them; else encode everybody."""
-        channel = self.channel
-        if not (channel.axes[0].is_histogram and channel.whole.exclusive):
-            return self._simulate_people(histogram, rng)
-        found, tables = channel.split(np.zeros(channel.cells, np.int64))
-        numbers = {pair: number for number, pair in enumerate(channel.pairs)}
-        strings_axis = CohortAxis(channel.whole)
-        by_cohort = split_uniformly(histogram, channel.cohorts, rng).T
-        for cohort, people in enumerate(by_cohort):
-            found[cohort] = _drawn(people, [strings_axis.law(cohort)], rng)
-            laws = [axis.law(cohort) for axis in channel.axes]
-            by_choice = split_uniformly(people, len(channel.subsets), rng).T
-            for subset, here in zip(channel.subsets, by_choice, strict=True):
-                drawn = _drawn(here, [laws[at] for at in subset], rng)
-                for i, j in itertools.combinations(range(len(subset)), 2):
-                    others = tuple(at for at in range(len(subset)) if at not in (i, j))
-                    tables[numbers[subset[i], subset[j]], cohort] += drawn.sum(axis=others)
-        return channel.joined(found, tables)
-
-    def _simulate_people(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Encode and count everybody, in chunks: the time grows with the people, not the memory."""
-        out, source = np.zeros(self.channel.cells, np.int64), bulk(rng)
-        ends = np.cumsum(histogram)
-        size = max(COUNTED_AT_ONCE, CHUNK)
-        for start in range(0, int(ends[-1]), size):
-            people = np.arange(start, min(start + size, int(ends[-1])))
-            answers = np.searchsorted(ends, people, side="right")
-            out += self._count(self._encode_many(answers, source))
-        return out
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the open mechanism with the candidates."""
-        listed = {"candidates": list(self.candidates)}
-        return self.mechanism.to_document() | listed | ({"complete": True} if self.complete else {})
-
-    def __repr__(self) -> str:
-        only = "only " if self.complete else ""
-        return f"{self.mechanism!r}.over({only}{len(self.candidates)} candidates)"
-
-
-def _drawn(
-    people: Integers, laws: list[NDArray[np.float64]], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw the table of the reports that people with each answer send, one axis for each report."""
-    sizes = [law.shape[1] for law in laws]
-    here = np.flatnonzero(people)
-    joint = reduce(_outer, [law[here] for law in laws])
-    joint = np.maximum(joint, 0)
-    drawn = rng.multinomial(people[here], joint / joint.sum(axis=1, keepdims=True))
-    return np.asarray(drawn.sum(axis=0, dtype=np.int64).reshape(sizes))
-
-
-def _outer(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the products of all numbers in two rows, for each row."""
-    return np.asarray(
-        (one[:, :, None] * two[:, None, :]).reshape(len(one), one.shape[1] * two.shape[1])
-    )

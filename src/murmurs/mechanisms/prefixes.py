@@ -66,6 +66,11 @@ class Prefixes(BucketResponse):
         """The lengths that people are asked for."""
         return tuple(length for length, _ in self.levels)
 
+    @property
+    def longest(self) -> int:
+        """The most letters of a string that people are asked for."""
+        return self.lengths[-1]
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The first cohort of each level, and after the last one the number of cohorts."""

@@ -26,6 +26,16 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
+def normal_quantiles(probabilities: Floats) -> Floats:
+    """Return the standard normal quantiles of many probabilities."""
+    return np.asarray(_scipy_special().ndtri(probabilities))
+
+
+def normal_quantiles_of_logs(logs: Floats) -> Floats:
+    """Return the same from the logarithms of probabilities, also of those that underflow."""
+    return np.asarray(_scipy_special().ndtri_exp(logs))
+
+
 def normal_tail(values: Floats) -> Floats:
     """Return the probability that a standard normal variable exceeds each value."""
     return np.asarray(_scipy_special().ndtr(-values))

@@ -17,7 +17,7 @@ from murmurs.hashing.layout import Listed
 from murmurs.inference.association import Association
 from murmurs.inference.association import associate as test_association
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.cohorts import OTHER
+from murmurs.mechanisms.candidates import OTHER
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.product import Product
 from murmurs.rappor.csv_files import write_csv

@@ -1,0 +1,64 @@
+"""The strings that dictionaries are searched for in benchmarks, with their shares.
+
+Without a folder of data there are the 100 domain names of the setting of Fanti, Pihur and
+Erlingsson (2016), section 5.2. Real strings are CSV files of a string and its count. This file needs
+only NumPy, so that peers can be run on the same strings in their own environment.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WEB = LETTERS + "0123456789.-"
+
+DOMAINS = """
+    google.com youtube.com facebook.com baidu.com yahoo.com amazon.com wikipedia.org twitter.com
+    qq.com taobao.com live.com sina.com.cn linkedin.com weibo.com ebay.com yandex.ru hao123.com
+    vk.com bing.com msn.com instagram.com blogspot.com t.co apple.com aliexpress.com ask.com
+    pinterest.com tmall.com reddit.com wordpress.com mail.ru onclickads.net paypal.com tumblr.com
+    imgur.com microsoft.com sohu.com netflix.com stackoverflow.com archive.org imdb.com gmw.cn
+    360.cn fc2.com go.com craigslist.org diply.com alibaba.com naver.com ok.ru google.co.in
+    google.de google.co.jp google.co.uk google.fr google.com.br google.ru google.it google.es
+    google.ca amazon.co.jp amazon.de amazon.co.uk nytimes.com bbc.co.uk cnn.com espn.go.com
+    dropbox.com github.com adobe.com booking.com wikia.com flipkart.com dailymotion.com
+    rakuten.co.jp soundcloud.com outbrain.com mozilla.org weather.com googleadservices.com cntv.cn
+    xinhuanet.com people.com.cn chinadaily.com.cn nicovideo.jp bankofamerica.com walmart.com
+    etsy.com vimeo.com theguardian.com huffingtonpost.com indiatimes.com buzzfeed.com
+    dailymail.co.uk slideshare.net python.org globo.com uol.com.br office.com zillow.com
+""".split()  # noqa: SIM905
+
+
+def domains(longest: int = 20) -> dict[str, float]:
+    """Return 100 domain names with shares proportional to r^-0.3 0.97^r.
+
+    The frequencies of the paper are not public. This law lets its decoder of a known list find as
+    many strings as it reports.
+    """
+    rank = np.arange(1, len(DOMAINS) + 1)
+    weights = rank**-0.3 * 0.97**rank
+    cut = [name[:longest] for name in DOMAINS]
+    return dict(zip(cut, (weights / weights.sum()).tolist(), strict=True))
+
+
+def table(path: Path) -> list[tuple[str, float]]:
+    """Return the strings of a file with their counts."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    return [(row[0], float(row[1])) for row in rows if row[1] != "count"]
+
+
+def of_file(path: Path, letters: str, longest: int) -> dict[str, float]:
+    """Return the strings of a file, in lower case and cut, with their shares in all counts."""
+    sums: dict[str, float] = {}
+    for text, count in table(path):
+        kept = "".join(letter for letter in text.lower() if letter in letters)[:longest]
+        if kept:
+            sums[kept] = sums.get(kept, 0) + count
+    total = sum(sums.values())
+    return {text: count / total for text, count in sums.items()}
