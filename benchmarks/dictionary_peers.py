@@ -32,7 +32,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-
 from benchmarks.dictionary_strings import WEB, domains
 
 PAD = "_"

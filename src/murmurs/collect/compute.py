@@ -17,14 +17,18 @@ import numpy as np
 from murmurs import estimators
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
-from murmurs.dictionary.discovery import ALPHABET, Control, Discovery, discover
+from murmurs.dictionary.discovery import Discovery
+from murmurs.dictionary.finding import discover
+from murmurs.dictionary.letters import ALPHABET
 from murmurs.estimation import Estimate
+from murmurs.inference.detection import Control
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked as Whose
 from murmurs.inference.trend import Trend, trend
 from murmurs.joint import Asked, Joint, JointEstimate
 from murmurs.joint.tested import tested_document
+from murmurs.mechanisms.ngrams import NGrams
 from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import OpenProduct, Product
 from murmurs.numerics.arrays import Integers
@@ -89,7 +93,7 @@ def unit_of(survey: Survey, name: str) -> Asked:
 def is_long(survey: Survey, name: str, candidates: int) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
-    if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes):
+    if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes | NGrams):
         return True
     return candidates > 500 or len(asked.labels) > 5000
 
@@ -128,7 +132,7 @@ def _estimate(
             return unit.estimate(counts, options.method).margin(asked.name)
         asked, counts = _margin(unit, asked.name, counts)
     candidates: Any = options.candidates
-    if isinstance(asked.mechanism, Prefixes) and candidates is None:
+    if isinstance(asked.mechanism, Prefixes | NGrams) and candidates is None:
         return discover(
             counts,
             alphabet=options.alphabet,

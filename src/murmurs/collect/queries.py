@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from murmurs.collect.compute import LIKELIHOOD
-from murmurs.dictionary.discovery import ALPHABET
+from murmurs.dictionary.letters import ALPHABET
 from murmurs.estimators import BY_NAME
 
 Version = Annotated[int, msgspec.Meta(ge=1, lt=2**53)]
