@@ -173,7 +173,7 @@ def _mixed(
     if prior > LEAST_WEIGHT:
         fits = [fit._replace(prior=(1 - prior) * fit.prior) for fit in fits]
         nearest = _least_squares(rest)
-        fits.append(_Fit(_raked(nearest, rest.base, margins), _face(nearest), prior))
+        fits.append(_Fit(_raked(nearest, rest.base, margins), face_dimension(nearest), prior))
     noise, sampling = rest.noise(1.0)
     part = max(float(noise.sum() / (noise + sampling).sum()), LEAST_NOISE_PART)
     distances = np.array([low_rank.distance(fit.table - rest.base) for fit in fits])
@@ -183,7 +183,7 @@ def _mixed(
     return np.asarray(mixed)
 
 
-def _face(table: Floats) -> float:
+def face_dimension(table: Floats) -> float:
     """Return the degrees of freedom that the nearest of all tables with given margins spends.
 
     That is the dimension of the face it lies on: its positive cells, less the margins (Meyer and
