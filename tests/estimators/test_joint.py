@@ -15,7 +15,7 @@ import murmurs as mm
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, em, independence, joint
-from murmurs.estimators.joint import face_dimension, stands_out
+from murmurs.estimators.joint import chance_below, face_dimension, stands_out
 from murmurs.estimators.ratio_laws import edges, gamma_below, ratio_laws
 from murmurs.estimators.residual import free_cells, residual, residual_in_cohorts, side_of
 from murmurs.numerics import normal
@@ -263,6 +263,7 @@ def test_the_limit_is_that_of_chi_square() -> None:
         limit = float(scipy.stats.chi2.ppf(0.95, freedom))
         assert stands_out(limit * 1.03, freedom)
         assert not stands_out(limit * 0.97, freedom)
+        assert chance_below(limit, freedom) == pytest.approx(0.95, abs=0.005)
 
 
 def test_it_is_the_default_for_several_questions_and_refuses_one() -> None:

@@ -23,6 +23,7 @@ from murmurs.estimators.residual import (
     side_of,
 )
 from murmurs.estimators.single import single
+from murmurs.numerics import normal
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.tables import Axes, beyond, margin, outer, rake
 
@@ -55,9 +56,10 @@ def joint(counts: Counts, *, why: str = ASKED) -> Estimate:
     it: a low-rank fit (`murmurs.estimators.low_rank`), and least squares among tables without
     negative cells, which is best where many combinations are impossible. They are mixed with
     weights exp(-risk / 4), where the risks are unbiased estimates of their squared errors in units
-    of the noise (Stein 1981), times weights beforehand: that of least squares is 1 / (1 + free
-    cells), as large tables of least squares have many spikes that are noise. The result is raked to
-    the margins, so it agrees with the estimates of the single questions.
+    of the noise (Stein 1981), times weights beforehand: that of least squares is 2 / (2 + free
+    cells), as large tables of least squares have many spikes that are noise, times the square of
+    the chance that a table of independent answers would have a smaller statistic. The result is
+    raked to the margins, so it agrees with the estimates of the single questions.
 
     Of three or more questions all pairs are estimated in this way first. The table with these pairs
     and nothing beyond takes the place of independence, and the result agrees with it on all pairs.
@@ -169,8 +171,9 @@ def _mixed(
     """Return shrunk ratios, the low-rank fit and least squares, mixed by their estimated risks."""
     low, spent = low_rank.shrunk()
     fits = [shrunk, _Fit(_raked(rest.base + low, rest.base, margins), spent, LOW_RANK_PRIOR)]
-    prior = 1 / (1 + free_cells(rest.base.shape, rest.order))
+    prior = 2 / (2 + free_cells(rest.base.shape, rest.order))
     if prior > LEAST_WEIGHT:
+        prior *= chance_below(rest.statistic, rest.freedom) ** 2
         fits = [fit._replace(prior=(1 - prior) * fit.prior) for fit in fits]
         nearest = _least_squares(rest)
         fits.append(_Fit(_raked(nearest, rest.base, margins), face_dimension(nearest), prior))
@@ -208,12 +211,19 @@ def _least_squares(rest: Residual) -> Floats:
 
 
 def stands_out(statistic: float, freedom: int) -> bool:
-    """Return whether a chi-square statistic is above about 95 % of what chance gives.
+    """Return whether a chi-square statistic is above about 95 % of what chance gives."""
+    return _as_normal(statistic, freedom) > STANDS_OUT
 
-    By the cube root of Wilson and Hilferty (1931), which is nearly normal.
-    """
+
+def chance_below(statistic: float, freedom: int) -> float:
+    """Return the probability that chance gives a smaller chi-square statistic."""
+    return float(normal.below(np.array([_as_normal(statistic, freedom)]))[0])
+
+
+def _as_normal(statistic: float, freedom: int) -> float:
+    """Return the cube root of Wilson and Hilferty (1931), which is nearly standard normal."""
     scale = 2 / (9 * freedom)
-    return math.cbrt(statistic / freedom) > 1 - scale + STANDS_OUT * math.sqrt(scale)
+    return (math.cbrt(statistic / freedom) - 1 + scale) / math.sqrt(scale)
 
 
 def _hidden(count: int) -> str:
