@@ -36,8 +36,14 @@ LOW_RANK_PRIOR = 0.3
 LEAST_NOISE_PART = 0.05
 """The least part of the variance that is taken to be noise and not sampling."""
 
-LEAST_WEIGHT = 1e-3
-"""Least squares are left out of large tables, in which they would have less weight than this."""
+LEAST_WEIGHT = 0.01
+"""Least squares are left out of large tables, in which they would have less weight than this.
+
+There the degrees of freedom they spend are underestimated, as their noise is not exactly even.
+"""
+
+MOST_FREE = 1000
+"""The same for tables without such risks, where their weight is 1 / (1 + free cells^2)."""
 
 PROJECTIONS = 60
 """Rounds of projections onto tables with the margins and without negative cells."""
@@ -146,7 +152,7 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
     if len(sides) == 2:
         low_rank = LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n)
         table = _mixed(_Fit(table, spent, 1 - LOW_RANK_PRIOR), rest, low_rank, margins)
-    elif 1 / (1 + free**2) > LEAST_WEIGHT:
+    elif free <= MOST_FREE:
         few = 1 / (1 + free**2)
         table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
     return table / table.sum(), tuple(notes)
