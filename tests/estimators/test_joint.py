@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ import murmurs as mm
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, em, independence, joint
-from murmurs.estimators.joint import stands_out
+from murmurs.estimators.joint import chance_below, face_dimension, stands_out
 from murmurs.estimators.ratio_laws import edges, gamma_below, ratio_laws
 from murmurs.estimators.residual import free_cells, residual, residual_in_cohorts, side_of
 from murmurs.numerics import normal
@@ -178,6 +179,29 @@ def test_the_default_is_more_accurate_than_em_and_independence() -> None:
     assert errors["joint"] < 0.75 * errors["independence"]
 
 
+def test_least_squares_find_strong_association_at_strong_noise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    people = np.array([[2400, 600, 10], [700, 2900, 700], [10, 500, 1800]])
+    tables = [drawn(pair(3, 3, 0.5), people, seed) for seed in range(10)]
+
+    def error() -> float:
+        truth = people.ravel() / people.sum()
+        return float(np.mean([np.abs(joint(counts).shares - truth).sum() for counts in tables]))
+
+    with_least_squares = error()
+    monkeypatch.setattr(sys.modules["murmurs.estimators.joint"], "LEAST_WEIGHT", 1.0)
+    assert with_least_squares < 0.95 * error()
+
+
+def test_a_face_has_as_many_dimensions_as_cells_beyond_its_margins() -> None:
+    assert face_dimension(np.full((3, 4), 1 / 12)) == free_cells((3, 4), 1)
+    assert face_dimension(np.eye(3) / 3) == 0  # its margins determine it
+    assert face_dimension(np.array([[0.5, 0.2], [0.3, 0.0]])) == 0
+    empty_row = np.array([[0.25, 0.25], [0.25, 0.25], [0.0, 0.0]])
+    assert face_dimension(empty_row) == 1
+
+
 def test_intervals_of_tables_cover_at_their_level() -> None:
     """95 % intervals cover 93 to 97 % of the cells, for the population and for the respondents.
 
@@ -239,6 +263,7 @@ def test_the_limit_is_that_of_chi_square() -> None:
         limit = float(scipy.stats.chi2.ppf(0.95, freedom))
         assert stands_out(limit * 1.03, freedom)
         assert not stands_out(limit * 0.97, freedom)
+        assert chance_below(limit, freedom) == pytest.approx(0.95, abs=0.005)
 
 
 def test_it_is_the_default_for_several_questions_and_refuses_one() -> None:

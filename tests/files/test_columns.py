@@ -353,8 +353,8 @@ def test_a_row_without_a_segment_is_refused(tmp_path: Path) -> None:
         (" a", "begins or ends with a blank or a dot"),
         ("", "begins or ends with a blank or a dot"),
         ("a" * 101, "is longer than 100 bytes"),
-        (1.5, "must be text or a whole number, not float"),
-        ([1], "must be text or a whole number, not list"),
+        (1.5, "must be text, a whole number or a date, not float"),
+        ([1], "must be text, a whole number or a date, not list"),
     ],
 )
 def test_an_unsafe_segment_is_refused(segment: Any, said: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +152,9 @@ def command(
     for path, counts in zip(written[0] or (), found.counts.values(), strict=False):
         assert found.survey is not None
         write_counts(path, found.survey, asked, counts)
-    for path, table in zip(written[1] or (), shown.values(), strict=False):
-        save_plot(_drawing(table, level, target), path, size=table.plot_size)
+    for path, (name, table) in zip(written[1] or (), shown.items(), strict=False):
+        titled = replace(table, title=f"{table.title} in {name}") if is_split else table
+        save_plot(_drawing(titled, level, target), path, size=table.plot_size)
     beside = output is not None and is_standard_output(output)
     if not is_split:
         table = shown[called_so[0]]

@@ -23,6 +23,7 @@ from murmurs.estimators.residual import (
     side_of,
 )
 from murmurs.estimators.single import single
+from murmurs.numerics import normal
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.tables import Axes, beyond, margin, outer, rake
 
@@ -35,8 +36,14 @@ LOW_RANK_PRIOR = 0.3
 LEAST_NOISE_PART = 0.05
 """The least part of the variance that is taken to be noise and not sampling."""
 
-LEAST_WEIGHT = 1e-3
-"""Least squares are left out of large tables, in which they would have less weight than this."""
+LEAST_WEIGHT = 0.01
+"""Least squares are left out of large tables, in which they would have less weight than this.
+
+There the degrees of freedom they spend are underestimated, as their noise is not exactly even.
+"""
+
+MOST_FREE = 1000
+"""The same for tables without such risks, where their weight is 1 / (1 + free cells^2)."""
 
 PROJECTIONS = 60
 """Rounds of projections onto tables with the margins and without negative cells."""
@@ -55,9 +62,10 @@ def joint(counts: Counts, *, why: str = ASKED) -> Estimate:
     it: a low-rank fit (`murmurs.estimators.low_rank`), and least squares among tables without
     negative cells, which is best where many combinations are impossible. They are mixed with
     weights exp(-risk / 4), where the risks are unbiased estimates of their squared errors in units
-    of the noise (Stein 1981), times weights beforehand: that of least squares is 1 / (1 + free
-    cells), as large tables of least squares have many spikes that are noise. The result is raked to
-    the margins, so it agrees with the estimates of the single questions.
+    of the noise (Stein 1981), times weights beforehand: that of least squares is 2 / (2 + free
+    cells), as large tables of least squares have many spikes that are noise, times the square of
+    the chance that a table of independent answers would have a smaller statistic. The result is
+    raked to the margins, so it agrees with the estimates of the single questions.
 
     Of three or more questions all pairs are estimated in this way first. The table with these pairs
     and nothing beyond takes the place of independence, and the result agrees with it on all pairs.
@@ -144,7 +152,7 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
     if len(sides) == 2:
         low_rank = LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n)
         table = _mixed(_Fit(table, spent, 1 - LOW_RANK_PRIOR), rest, low_rank, margins)
-    elif 1 / (1 + free**2) > LEAST_WEIGHT:
+    elif free <= MOST_FREE:
         few = 1 / (1 + free**2)
         table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
     return table / table.sum(), tuple(notes)
@@ -169,11 +177,12 @@ def _mixed(
     """Return shrunk ratios, the low-rank fit and least squares, mixed by their estimated risks."""
     low, spent = low_rank.shrunk()
     fits = [shrunk, _Fit(_raked(rest.base + low, rest.base, margins), spent, LOW_RANK_PRIOR)]
-    prior = 1 / (1 + free_cells(rest.base.shape, rest.order))
+    prior = 2 / (2 + free_cells(rest.base.shape, rest.order))
     if prior > LEAST_WEIGHT:
+        prior *= chance_below(rest.statistic, rest.freedom) ** 2
         fits = [fit._replace(prior=(1 - prior) * fit.prior) for fit in fits]
         nearest = _least_squares(rest)
-        fits.append(_Fit(_raked(nearest, rest.base, margins), _face(nearest), prior))
+        fits.append(_Fit(_raked(nearest, rest.base, margins), face_dimension(nearest), prior))
     noise, sampling = rest.noise(1.0)
     part = max(float(noise.sum() / (noise + sampling).sum()), LEAST_NOISE_PART)
     distances = np.array([low_rank.distance(fit.table - rest.base) for fit in fits])
@@ -183,7 +192,7 @@ def _mixed(
     return np.asarray(mixed)
 
 
-def _face(table: Floats) -> float:
+def face_dimension(table: Floats) -> float:
     """Return the degrees of freedom that the nearest of all tables with given margins spends.
 
     That is the dimension of the face it lies on: its positive cells, less the margins (Meyer and
@@ -208,12 +217,19 @@ def _least_squares(rest: Residual) -> Floats:
 
 
 def stands_out(statistic: float, freedom: int) -> bool:
-    """Return whether a chi-square statistic is above about 95 % of what chance gives.
+    """Return whether a chi-square statistic is above about 95 % of what chance gives."""
+    return _as_normal(statistic, freedom) > STANDS_OUT
 
-    By the cube root of Wilson and Hilferty (1931), which is nearly normal.
-    """
+
+def chance_below(statistic: float, freedom: int) -> float:
+    """Return the probability that chance gives a smaller chi-square statistic."""
+    return float(normal.below(np.array([_as_normal(statistic, freedom)]))[0])
+
+
+def _as_normal(statistic: float, freedom: int) -> float:
+    """Return the cube root of Wilson and Hilferty (1931), which is nearly standard normal."""
     scale = 2 / (9 * freedom)
-    return math.cbrt(statistic / freedom) > 1 - scale + STANDS_OUT * math.sqrt(scale)
+    return (math.cbrt(statistic / freedom) - 1 + scale) / math.sqrt(scale)
 
 
 def _hidden(count: int) -> str:
