@@ -86,8 +86,8 @@ def command(
         _keep_findings(found, out)
         documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
         if not as_json:
-            say(report(found))
-            say(f"\nFigure: {pictures[0]} and .svg\n")
+            above = "\n\n" if len(documents) > 1 else ""
+            say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
     if as_json:
         print_json(documents)
 

@@ -55,6 +55,8 @@ def shown_number(value: float | str) -> str:
     """
     if isinstance(value, str):
         return value
+    if value == round(value):
+        return f"{value:g}"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 100 else f"{value:.3g}"
 
 
