@@ -89,7 +89,7 @@ def test_counts_add_and_reports_come_in_any_form(method: str) -> None:
     reports = asked.encode_many(["tea", "mate", None, "coffee"] * 20, rng, drop_missing=True)
     counts = asked.count(reports)
     assert counts == asked.count(reports[:30]) + asked.count(reports[30:])
-    shape = asked.mechanism.shape
+    shape: Any = asked.mechanism.shape
     assert counts == asked.count(shape.column(reports))
     packed = b"".join(map(shape.pack, shape.unstack(reports)))
     assert counts == asked.count(packed)
