@@ -11,7 +11,7 @@ import numpy as np
 
 from murmurs.boundary.checks import real, shown, whole
 from murmurs.counts import Counts
-from murmurs.dictionary.evidence import error_of_absent
+from murmurs.dictionary.chance import floor_of, people_needed, usual_length
 from murmurs.dictionary.letters import Letters
 from murmurs.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.dictionary.shares import fit_of
@@ -39,12 +39,6 @@ RANGES = ("a-z", "A-Z", "0-9")
 MUCH = 0.25
 """The share of "(other)" from which a note says what may be in it."""
 
-FLOOR = 3.5
-"""Shares above so many standard errors of an average level are found in at least 95 of 100 cases.
-
-Chosen on the domain names, baby names, words and host names of `benchmarks.dictionary`.
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
@@ -64,22 +58,34 @@ class Discovery:
 
     @property
     def floor(self) -> float:
-        """The share above which a string is nearly always found among so many people."""
-        return floor_of(cast(Prefixes, self.counts.mechanism), self.counts.n)
+        """The share above which a string is nearly always found among so many people.
+
+        It holds for strings of up to three quarters of the longest length.
+        """
+        return floor_of(self._mechanism, self.counts.n)
+
+    @property
+    def _mechanism(self) -> Prefixes:
+        return cast(Prefixes, self.counts.mechanism)
 
     @property
     def missed(self) -> str:
         """What was missed, in a sentence."""
         if self.floor >= 1:
-            needed = people_needed(cast(Prefixes, self.counts.mechanism), 0.1)
+            needed = people_needed(self._mechanism, 0.1)
             return (
                 "These are too few reports to be sure of any string. To find one that a tenth of "
                 f"the people hold, ask {needed:,} people."
             )
+        usual, longest = usual_length(self._mechanism), self._mechanism.lengths[-1]
+        letters = "1 letter" if usual == 1 else f"{usual} letters"
+        above = floor_of(self._mechanism, self.counts.n, longest)
+        long = "" if longest == usual else f" ({_percent(above)} with {longest} letters)"
+        needed = people_needed(self._mechanism, self.floor / 2)
         return (
-            f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
-            f"ones may be missing. To find a string of half that share, ask {4 * self.counts.n:,} "
-            "people."
+            f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
+            "nearly always found; rarer ones may be missing. To find strings of half that share, "
+            f"ask {_about(needed)} people."
         )
 
     def survey(
@@ -133,20 +139,14 @@ class Discovery:
         return f"Discovery({many}{': ' if first else ''}{first}{more})"
 
 
-def floor_of(mechanism: Prefixes, people: float) -> float:
-    """Return the share above which a string is nearly always found among so many people."""
-    return FLOOR * error_of_absent(mechanism.level(0), people / len(mechanism.levels))
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
-def people_needed(mechanism: Prefixes, share: float) -> int:
-    """Return how many people must answer for a string of this share to be found nearly always.
-
-    >>> from murmurs.mechanisms.prefix_levels import planned
-    >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    167631
-    """
-    share = real(share, "share", 1e-9, 1.0)
-    return math.ceil((floor_of(mechanism, 1.0) / share) ** 2)
+def _about(people: int) -> str:
+    """Return a number of people with two digits, rounded up."""
+    unit = 10 ** max(len(str(people)) - 2, 0)
+    return f"{-(-people // unit) * unit:,}"
 
 
 def discover(
