@@ -6,8 +6,8 @@ It is run with the interpreter of the peers' own environment, and does not impor
     peers-env/bin/pip install -r requirements/peers.txt
     peers-env/bin/python -m benchmarks.dictionary_peers > peers.json
 
-pure-ldp has the prefix extending method (PEM), sequence fragment puzzles (SFP) and TreeHist. Each is
-called in the best way that was found:
+pure-ldp has the prefix extending method (PEM) and sequence fragment puzzles (SFP). Each is called
+in the best way that was found:
 
 - Its default oracle, optimal local hashing, goes through the whole domain for every report: 40^20
   strings here. So the oracle is pure-ldp's sketch response over direct encoding, in 82 buckets at
@@ -86,7 +86,7 @@ def run(
 ) -> dict[str, Any]:
     """Ask, count and search once; return what was found."""
     random.seed(seed)
-    np.random.seed(seed)  # pure-ldp draws from the global generators
+    np.random.seed(seed)  # noqa: NPY002 - pure-ldp draws from the global generators
     law = domains(longest)
     texts = list(law)
     held = np.random.default_rng(seed).choice(len(law), people, p=list(law.values()))

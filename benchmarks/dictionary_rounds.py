@@ -19,7 +19,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from benchmarks.dictionary import PAPER, SETTINGS, WEB, strings_of
+from benchmarks.dictionary import SETTINGS, asked_in, law_of
 
 import murmurs as mm
 
@@ -88,13 +88,8 @@ def error(shares: dict[str, float], law: dict[str, float], texts: list[str]) -> 
 
 def run(name: str, repetition: int, data: Path | None) -> list[dict[str, Any]]:
     """Ask the same people in one round and in two; return what was found."""
-    setting = SETTINGS[name]
-    law = strings_of(setting, data)
-    people = setting.get("people", 10**6)
-    longest = setting.get("longest", 15 if "file" in setting else 20)
-    asked = mm.Dictionary(
-        setting.get("epsilon", PAPER), longest=longest, alphabet=setting.get("letters", WEB)
-    )
+    law, asked = law_of(name, repetition, data), asked_in(name)
+    people = asked.people or 10**6
     rng = np.random.default_rng([12, repetition])
     held = rng.multinomial(people, list(law.values()))
     found = asked.discover(asked.simulate(dict(zip(law, held.tolist(), strict=True)), rng))

@@ -1,8 +1,8 @@
 """The strings that dictionaries are searched for in benchmarks, with their shares.
 
 Without a folder of data there are the 100 domain names of the setting of Fanti, Pihur and
-Erlingsson (2016), section 5.2. Real strings are CSV files of a string and its count. This file needs
-only NumPy, so that peers can be run on the same strings in their own environment.
+Erlingsson (2016), section 5.2. Real strings are CSV files of a string and its count. This file
+needs only NumPy, so that peers can be run on the same strings in their own environment.
 """
 
 from __future__ import annotations
@@ -62,3 +62,51 @@ def of_file(path: Path, letters: str, longest: int) -> dict[str, float]:
             sums[kept] = sums.get(kept, 0) + count
     total = sum(sums.values())
     return {text: count / total for text, count in sums.items()}
+
+
+def random_strings(
+    rng: np.random.Generator, letters: str, longest: int, floor: float, *, skewed: bool
+) -> dict[str, float]:
+    """Return up to 40 strings with shares from a third of a noise floor to three times it.
+
+    Lengths are uniform from a quarter of the longest on, and shares on a logarithmic scale. The
+    other people hold 2000 rarer strings, whose shares fall with the root of their rank. Letters
+    are equally likely, or depend on the letter before (``skewed``).
+    """
+    shares = floor * np.exp(rng.uniform(-np.log(3), np.log(3), 40))
+    shares = shares[np.cumsum(shares) < 0.9]
+    few = _different(rng, letters, longest, len(shares), {}, skewed)
+    law = dict(zip(few, shares.tolist(), strict=True))
+    many = min(2000, len(letters) ** longest // 10)
+    rest = np.arange(1, many + 1) ** -0.5
+    rest *= (1 - shares.sum()) / rest.sum()
+    rare = _different(rng, letters, longest, many, law, skewed)
+    return {**law, **dict(zip(rare, rest.tolist(), strict=True))}
+
+
+def _different(
+    rng: np.random.Generator,
+    letters: str,
+    longest: int,
+    many: int,
+    taken: dict[str, float],
+    skewed: bool,
+) -> list[str]:
+    """Return different strings that are not taken."""
+    table = np.random.default_rng(len(letters)).permuted(
+        np.tile(1 / np.arange(1.0, len(letters) + 1), (len(letters), 1)), axis=1
+    )
+    after = np.cumsum(table / table.sum(axis=1, keepdims=True), axis=1)
+    out: dict[str, None] = {}
+    while len(out) < many:
+        codes = [int(rng.integers(len(letters)))]
+        for _ in range(int(rng.integers(max(1, longest // 4), longest + 1)) - 1):
+            if skewed:
+                drawn = int(np.searchsorted(after[codes[-1]], rng.random()))
+                codes.append(min(drawn, len(letters) - 1))
+            else:
+                codes.append(int(rng.integers(len(letters))))
+        text = "".join(letters[code] for code in codes)
+        if text not in taken:
+            out[text] = None
+    return list(out)

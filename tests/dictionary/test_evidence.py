@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import murmurs as mm
 from murmurs.counts import Counts
@@ -34,9 +35,49 @@ def test_scores_are_those_of_the_reports_in_the_bucket(width: int) -> None:
         cells[0, other] -= 12
         seen = weigh(Counts(orr, n, cells), [piece])
         expected = root_of_deviance(112 - 0.5, n, 1 / width)
-        spread = max(1.0, math.sqrt(np.var(cells) / 100))
+        spread = max(1.0, math.sqrt(np.var(cells) / 100 / (1 - 1 / width)))
         assert seen.scores[0] == pytest.approx(expected / spread)
         assert seen.errors[0] == pytest.approx(error_of_absent(orr, n) * spread)
+
+
+def scores_of_absent(
+    epsilon: float, people: int, held: dict[str, float], listed: list[str], runs: int
+) -> np.ndarray:
+    """The scores of 900 pieces that nobody holds, in simulated counts of one level."""
+    width = round(math.exp(epsilon)) + 1
+    orr = ORR(epsilon, width, max(256, 2048 // width))
+    over, law = orr.over(list(held), complete=True), np.array(list(held.values()))
+    scores = []
+    for run in range(runs):
+        rng = np.random.default_rng([29, run])
+        counts = over.simulate(rng.multinomial(people, law / law.sum()), rng)
+        pieces = [*listed, *(f"+nobody {run} {i}" for i in range(900))]
+        scores.append(weigh(Counts(orr, counts.n, counts.cells), pieces).scores[len(listed) :])
+    return np.concatenate(scores)
+
+
+COMMON = {"+common": 2700.0, **{f"+rare {i}": 1.0 for i in range(300)}}
+"""One string that nine of ten people hold, and 300 rare ones."""
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["in the alphabet", "outside it"])
+@pytest.mark.parametrize(
+    ("epsilon", "people"), [(0.7, 20_000), (2.0, 20_000), (2.0, 300), (4.0, 20_000)]
+)
+def test_scores_of_absent_pieces_beside_a_common_string_are_normal(
+    epsilon: float, people: int, inside: bool
+) -> None:
+    """Of 3,600 independent scores, 82 exceed 2 on average, and 4.9 exceed 3.
+
+    More than 129 and 21 have probability 1e-6 at most. A standard deviation of 1.22, as it once was
+    with three buckets, would give 182 and 25. They may be fewer: few reports are discrete.
+    """
+    scores = scores_of_absent(epsilon, people, COMMON, ["+common"] if inside else [], 4)
+    assert scipy.stats.binom.sf(129, 3600, scipy.stats.norm.sf(2)) < 1e-6
+    assert scipy.stats.binom.sf(21, 3600, scipy.stats.norm.sf(3)) < 1e-6
+    assert (scores > 2).sum() <= 129
+    assert (scores > 3).sum() <= 21
+    assert (scores < -2).sum() <= 129
 
 
 def test_the_error_of_an_absent_string_is_that_of_its_estimate() -> None:

@@ -11,7 +11,7 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs import Dictionary, Discovery, discover
-from murmurs.dictionary.power import chance_of, floor_of
+from murmurs.dictionary.power import chances_of, floor_of
 from murmurs.mechanisms import NGrams, Prefixes, from_document
 from murmurs.mechanisms.dictionary import MOST_CELLS
 
@@ -192,10 +192,10 @@ def test_the_floor_falls_with_the_root_of_the_people(method: str) -> None:
     assert few.floor == pytest.approx(2 * many.floor)
     assert few.people_needed(few.floor) == pytest.approx(10_000, rel=1e-3)
     shares = few.floor * np.linspace(0.05, 2, 50)
-    chances = chance_of(few.mechanism, 10_000, shares)
+    chances = chances_of(few.mechanism, 10_000, shares)
     assert (np.diff(chances) >= 0).all()
     assert chances[0] < 0.01
-    assert 0.9 <= chance_of(few.mechanism, 10_000, np.array([few.floor]))[0] <= 1
+    assert 0.9 <= chances_of(few.mechanism, 10_000, np.array([few.floor]))[0] <= 1
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_strings_are_found_as_often_as_was_said(
     """
     asked = asked_by(method, epsilon=epsilon, longest=6, alphabet="abcdefgh", people=people)
     share = part * asked.floor
-    chance = float(chance_of(asked.mechanism, people, np.array([share]))[0])
+    chance = float(chances_of(asked.mechanism, people, np.array([share]))[0])
     found = 0
     for seed in range(6):
         rng = np.random.default_rng([5, seed])

@@ -249,14 +249,6 @@ def test_a_corpus_is_used() -> None:
 # What can be said beforehand and afterwards
 
 
-def test_the_floor_follows_the_square_root_of_the_people() -> None:
-    few, many = (Dictionary(epsilon=2.0, people=n) for n in (10_000, 40_000))
-    assert few.floor == pytest.approx(2 * many.floor)
-    assert few.people_needed(few.floor) == pytest.approx(10_000, rel=1e-3)
-    with pytest.raises(ValueError, match="say how many people will answer"):
-        _ = Dictionary(epsilon=2.0).floor
-
-
 def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
     asked = noiseless(8)
     found = asked.discover(asked.simulate(NAMES, np.random.default_rng(3)))

@@ -71,14 +71,25 @@ class Dictionary:
 
     @property
     def floor(self) -> float:
-        """The share above which a string is nearly always found, if ``people`` is given."""
+        """The share above which a string is nearly always found, if ``people`` is given.
+
+        With prefixes, it is for strings of up to three quarters of the longest length; see
+        `floor_at`.
+        """
+        return self.floor_at(None)
+
+    def floor_at(self, length: int | None) -> float:
+        """Return the same for strings of up to this many letters."""
         if self.people is None:
             raise ValueError("say how many people will answer, as people=100_000")
-        return floor_of(self.mechanism, self.people)
+        return floor_of(self.mechanism, self.people, length)
 
-    def people_needed(self, share: float) -> int:
-        """Return how many people must answer for a string of this share to be found."""
-        return people_needed(self.mechanism, share)
+    def people_needed(self, share: float, length: int | None = None) -> int:
+        """Return how many people must answer for a string of this share to be found.
+
+        Without a length, it is for strings of the length that `floor` is for.
+        """
+        return people_needed(self.mechanism, share, length)
 
     def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one string; see `Question.encode`."""

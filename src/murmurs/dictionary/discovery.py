@@ -10,7 +10,7 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
-from murmurs.dictionary.power import Asked, chance_of, floor_of, people_needed
+from murmurs.dictionary.power import Asked, chances_of, floor_of, people_needed, usual_length
 from murmurs.estimation import Estimate
 from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
@@ -50,12 +50,18 @@ class Discovery:
 
     @property
     def floor(self) -> float:
-        """The share above which a string is nearly always found among so many people."""
+        """The share above which a string is nearly always found among so many people.
+
+        With prefixes, it holds for strings of up to three quarters of the longest length.
+        """
         return floor_of(self.mechanism, self.counts.n)
 
-    def chance(self, shares: float | Sequence[float] | Floats) -> Floats:
-        """Return how likely a string of each share is found among so many people."""
-        return chance_of(self.mechanism, self.counts.n, np.asarray(shares, np.float64))
+    def chance(self, shares: float | Sequence[float] | Floats, length: int | None = None) -> Floats:
+        """Return how likely a string of each share is found among so many people.
+
+        Without a length, it is for strings of the length that the floor is for.
+        """
+        return chances_of(self.mechanism, self.counts.n, np.asarray(shares, np.float64), length)
 
     @property
     def missed(self) -> str:
@@ -66,10 +72,15 @@ class Discovery:
                 "These are too few reports to be sure of any string. To find one that a tenth of "
                 f"the people hold, ask {needed:,} people."
             )
+        usual, longest = usual_length(self.mechanism), self.mechanism.longest
+        letters = "1 letter" if usual == 1 else f"{usual} letters"
+        above = floor_of(self.mechanism, self.counts.n, longest)
+        long = "" if longest == usual else f" ({_percent(above)} with {longest} letters)"
+        needed = people_needed(self.mechanism, self.floor / 2)
         return (
-            f"Strings with a share above {100 * self.floor:.2g} % are nearly always found; rarer "
-            f"ones may be missing. To find a string of half that share, ask {4 * self.counts.n:,} "
-            "people."
+            f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
+            "nearly always found; rarer ones may be missing. To find strings of half that share, "
+            f"ask {_about(needed)} people."
         )
 
     def survey(
@@ -149,3 +160,13 @@ class Discovery:
         first = ", ".join(shown(label) for label in self.labels[:3])
         more = ", ..." if len(self.labels) > 3 else ""
         return f"Discovery({self._many}{': ' if first else ''}{first}{more})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def _about(people: int) -> str:
+    """Return a number of people with two digits, rounded up."""
+    unit = 10 ** max(len(str(people)) - 2, 0)
+    return f"{-(-people // unit) * unit:,}"

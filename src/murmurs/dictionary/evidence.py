@@ -108,6 +108,8 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
     scores = _scores(shares, counts.n, information, gain * (1 - 1 / mechanism.width))
     scores /= spread
+    if spread > 1:
+        scores = _skewed(scores, weights, masses - expected)
     if len(scores) > ENOUGH_FOR_SPREAD:
         more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
         scores, errors = scores / more, errors * more
@@ -132,7 +134,31 @@ def _spread(weights: Floats, left: Floats, n: int) -> float:
     more the buckets of a cohort differ than by noise is known exactly.
     """
     varied = float(np.var(weights * left, axis=1).sum())
-    return max(1.0, math.sqrt(n * varied / float(weights.mean(axis=1).sum())))
+    return max(1.0, math.sqrt(n * varied / _average(weights)))
+
+
+def _average(weights: Floats) -> float:
+    """Return the information of an absent piece, on average over hash functions; see `_added`."""
+    return float(weights.mean(axis=1).sum() * (1 - 1 / weights.shape[1]))
+
+
+def _skewed(scores: Floats, weights: Floats, left: Floats) -> Floats:
+    """Return scores that are normal although the buckets of absent pieces are skewed.
+
+    The few pieces that by chance share many buckets with a common unlisted string have large
+    scores. The skewness over all hash functions is known, as the spread is. Positive scores are
+    taken as those of a gamma variable with this skewness, and replaced by the signed root of its
+    deviance.
+    """
+    values = weights * left
+    away = values - values.mean(axis=1, keepdims=True)
+    second = float(np.mean(away**2, axis=1).sum())
+    skewness = float(np.mean(away**3, axis=1).sum()) / max(second, 1e-300) ** 1.5
+    if skewness <= 1e-6:
+        return scores
+    shape, above = 4 / skewness**2, np.maximum(scores, 0) * skewness / 2
+    deviance = 2 * shape * (above - np.log1p(above))
+    return np.where(scores > 0, np.sqrt(np.maximum(deviance, 0)), scores)
 
 
 def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:

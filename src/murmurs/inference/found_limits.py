@@ -7,8 +7,8 @@ above a known threshold, so its law is that of a normal variable cut off there.
 
 Such limits alone could reach down to zero for an estimate just above its threshold. But strings
 with a share of s or more number at most 1 / s. So, with s times a small probability spent on each,
-none of them is far above its share, and shares that would have to be are left out (the hybrid limits
-of Andrews, Kitagawa and McCloskey 2024, with a bound over all strings).
+no estimate is far above its share, and shares that would contradict this are left out (the hybrid
+limits of Andrews, Kitagawa and McCloskey 2024, with a bound over all strings).
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ def limits_of_found(estimates: Floats, margins: Floats, scale: Scale, level: flo
         shares = np.clip(scale.back(means), RAREST, 1.0)
         beyond = spent * shares
         farthest = means - normal_quantiles(beyond)
-        found = normal_tail(np.minimum(least, farthest) - means)
-        tail = normal_tail(np.minimum(seen, farthest) - means) - beyond
-        return tail / np.maximum(found - beyond, 1e-300)
+        found, tail = normal_tail(least - means) - beyond, normal_tail(seen - means) - beyond
+        return np.where(seen < farthest, tail / np.maximum(found, 1e-300), 0.0)
 
     far = np.maximum(seen, 0) - normal_quantiles(np.array(half)) + 1
     lower, upper = (_reached(above, chance, far) for chance in (half, 1 - half))
