@@ -38,6 +38,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("collecting.md", ["commute.toml", "commute_2.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("reproducing.md", []),
