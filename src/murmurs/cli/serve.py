@@ -105,6 +105,7 @@ def command(
         from murmurs.collect.server import Address
         from murmurs.collect.service import Plan, started
         from murmurs.collect.store import StoreError
+        from murmurs.collect.stores import without_password
         from murmurs.collect.upkeep import Schedule
     except ImportError as error:
         raise ImportError(
@@ -121,7 +122,7 @@ def command(
     )
     try:
         with started(plan) as running:
-            _tell(running.url, place, running.token_file)
+            _tell(running.url, without_password(place), running.token_file)
             running.run()
         say("stopped")
     except StoreError as error:
