@@ -18,8 +18,6 @@ from murmurs.submission import (
     BadSubmissionError,
     Submission,
     SubmissionForm,
-    fingerprint_in,
-    fingerprint_in_json,
     read_bytes,
     read_json,
 )
@@ -158,14 +156,6 @@ def test_a_request_with_too_many_submissions_is_refused() -> None:
         assert error.value.reason == "batch"
     with pytest.raises(BadSubmissionError, match="this list has no submission"):
         read_json(b"[]", known)
-
-
-def test_the_survey_of_a_request_is_found_before_it_is_read() -> None:
-    one = cafe()
-    assert fingerprint_in(CAFE.to_bytes(one)) == CAFE.fingerprint
-    assert fingerprint_in_json(CAFE.to_json(one)) == CAFE.fingerprint
-    assert fingerprint_in(b"MRMS") is None
-    assert fingerprint_in_json(b"{}") is None
 
 
 # A key that occurs twice

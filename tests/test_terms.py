@@ -174,7 +174,7 @@ epsilon = 1.0
         (
             'every = "day"\nlifetime_epsilon = 7.5',
             FRESH,
-            "'hot' without a permanent response cost 1 each time, so lifetime_epsilon = 7.5 is "
+            "keep no permanent response and cost 1 each time, so lifetime_epsilon = 7.5 is "
             "spent after 7 answers, in about 7 days.",
         ),
         ('every = "week"', FRESH, "cost 1 each time, which is 52 in a year. Ask once, give"),
@@ -203,7 +203,7 @@ def test_publish_prints_the_terms(tmp_path: Path) -> None:
         "open      from 2026-12-01 to 2027-02-28, UTC",
         "results   shown from 1,000 reports on",
         "segments  north, south",
-        "Note: if everything is answered once a week: 'pet+size' without a permanent response",
+        "Note: if everything is answered once a week: reports to 'pet+size' keep no perm",
     ):
         assert line in printed.output
     told = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)

@@ -60,7 +60,7 @@ def _repeated(survey: Survey, every: Period) -> list[str]:
     kept = sum(map(price, survey.reported), Fraction(0)) - each
     lasting = _days_in(terms.period) if terms.period is not None else None
     names = listed(tuple(asked.name for asked in fresh))
-    said = [f"{names} without a permanent response cost {float(each):.4g} each time"]
+    said = [f"reports to {names} keep no permanent response and cost {float(each):.4g} each time"]
     said = said if fresh else []
     said += [f"permanent responses cost {float(kept):.4g} in each period"] if lasting else []
     start = f"if everything is answered {in_words(every)}: {', and '.join(said)}"

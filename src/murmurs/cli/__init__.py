@@ -28,6 +28,8 @@ class Commands(click.Group):
     NAMES: ClassVar = [
         "demo",
         "publish",
+        "diff",
+        "answer",
         "encode",
         "count",
         "add",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from murmurs.cli.output import Command, existing_file, read_survey, say
+from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
 
 
 @click.command("serve", cls=Command)
@@ -71,6 +71,7 @@ from murmurs.cli.output import Command, existing_file, read_survey, say
     metavar="DAYS",
     help="How long counts and reports are kept; by default for ever.",
 )
+@as_json
 def command(
     surveys: tuple[Path, ...],
     place: str,
@@ -86,6 +87,7 @@ def command(
     complete_days: bool,
     keep_ids: int,
     keep_reports: int | None,
+    as_json: bool,
 ) -> None:
     """Collect submissions to SURVEYS, and answer with estimates.
 
@@ -122,9 +124,15 @@ def command(
     )
     try:
         with started(plan) as running:
-            _tell(running.url, without_password(place), running.token_file)
+            shown = without_password(place)
+            if as_json:
+                told = None if running.token_file is None else str(running.token_file)
+                print_json({"url": running.url, "store": shown, "new_token_file": told})
+            else:
+                _tell(running.url, shown, running.token_file)
             running.run()
-        say("stopped")
+        if not as_json:
+            say("stopped")
     except StoreError as error:
         raise ValueError(str(error)) from None
 

@@ -68,7 +68,8 @@ def command() -> None:
     help="Only for this survey; may be given several times. By default for all.",
 )
 @store_option
-def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str) -> None:
+@as_json
+def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_json: bool) -> None:
     """Make a token called NAME, and print it: it is not kept, and cannot be shown again.
 
     \b
@@ -80,6 +81,9 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str) -> Non
 
         text, token = new_token(name, scope, surveys)
         store.add_token(token)
+    if as_json:
+        print_json({"name": name, "scope": scope, "surveys": list(surveys), "token": text})
+        return
     say(text)
 
 
@@ -106,7 +110,8 @@ def list_tokens(place: str, as_json: bool) -> None:
 @command.command("revoke", cls=Command)
 @click.argument("name")
 @store_option
-def revoke(name: str, place: str) -> None:
+@as_json
+def revoke(name: str, place: str, as_json: bool) -> None:
     """Revoke the token called NAME.
 
     \b
@@ -117,4 +122,7 @@ def revoke(name: str, place: str) -> None:
         if name not in {token.name for token in store.tokens()}:
             raise ValueError(f"there is no token {name!r}: see `murmurs token list`")
         store.revoke(name)
+    if as_json:
+        print_json({"revoked": name})
+        return
     say(f"revoked {name}")

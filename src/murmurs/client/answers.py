@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from murmurs.device import Device
 from murmurs.joint import Asked, Joint
 from murmurs.randomness.verbs import Randomness
 from murmurs.survey import Survey, keeps_response
+from murmurs.terms import Period, period_number
 
 
 class AnswerRefusedError(Exception):
@@ -85,6 +87,8 @@ class Reporter:
     asked: Asked
     memory: Any = None
     """For a question with a permanent response, which reports share one."""
+    period: Period | None = None
+    """With memory "period", how long a response is kept."""
 
     @property
     def key(self) -> str:
@@ -92,15 +96,17 @@ class Reporter:
         mechanism: Any = self.asked.mechanism
         law = f"{type(mechanism).__name__} {mechanism.permanent_law}"
         digest = hashlib.sha256(law.encode()).hexdigest()[:16]
-        return f"{self.asked.name}/{self.memory}/{digest}"
+        lasting = "" if self.period is None else f" {self.period}"
+        return f"{self.asked.name}/{self.memory}{lasting}/{digest}"
 
     def report(
-        self, answer: Answer, state: State, period: int | None, random: Randomness
+        self, answer: Answer, state: State, day: datetime.date, random: Randomness
     ) -> tuple[Any, Fraction]:
         """Return the report of an answer and what it costs; the state keeps what is permanent."""
         if not keeps_response(self.asked):
             return self.asked.encode(answer.value, random), price(self.asked)
         kept = state.kept.setdefault(self.key, Kept())
+        period = None if self.period is None else period_number(self.period, day)
         asked: Any = self.asked
         what: Any = asked.mechanism if isinstance(asked, Joint) else asked
         device: Device[Any] = Device(

@@ -17,6 +17,7 @@ from murmurs.client.sending import Refusal, Sent, meaning, wait
 from murmurs.client.state import InFile, InMapping, Queued, State, new_state
 from murmurs.client.transport import HTTP, Reply, Transport
 from murmurs.device import MEMORIES
+from murmurs.joint import Asked
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey import Survey, keeps_response
@@ -84,18 +85,20 @@ class Client:
             self._state = InFile(Path(state))
         self._period = survey.terms.period if survey.terms.memory else period
         self._reporters = {
-            asked.name: Reporter(survey.name, asked, self._memory_of(asked.name, memory))
-            for asked in survey.reported
-            if keeps_response(asked)
-        } | {
-            asked.name: Reporter(survey.name, asked)
-            for asked in survey.reported
-            if not keeps_response(asked)
+            asked.name: self._reporter_of(asked, memory) for asked in survey.reported
         }
         self._delay = whole(delay, "delay", 0, 366 * 86_400)
         self._most_queued = whole(most_queued, "most_queued", 1, 10_000)
         self._random = as_randomness(random)
         self._clock = clock
+
+    def _reporter_of(self, asked: Asked, given: Memory | Mapping[str, Memory] | None) -> Reporter:
+        """Return how a question is reported: through a device, if it has permanent responses."""
+        if not keeps_response(asked):
+            return Reporter(self.survey.name, asked)
+        memory = self._memory_of(asked.name, given)
+        period = self._period if memory == "period" else None
+        return Reporter(self.survey.name, asked, memory, period)
 
     def _memory_of(self, name: str, given: Memory | Mapping[str, Memory] | None) -> Memory:
         """Return the memory for a question: the survey's or, if that leaves it open, the given."""
@@ -156,11 +159,7 @@ class Client:
         reports, total = {}, Fraction(0)
         for answer in given:
             reporter = self._reporters[answer.asked.name]
-            period = None
-            if reporter.memory == "period":
-                assert self._period is not None
-                period = period_number(self._period, day)
-            report, cost = reporter.report(answer, state, period, self._random)
+            report, cost = reporter.report(answer, state, day, self._random)
             reports[answer.asked.name] = [report]
             total += cost
         return reports, total
@@ -274,9 +273,8 @@ class Client:
         with self._reading() as state:
             return len(state.queue)
 
-    @property
     def askable(self) -> tuple[str, ...]:
-        """The names of the questions and joints that may be answered in this period.
+        """Return the names of the questions and joints that may be answered in this period.
 
         The budget may still refuse an answer.
         """

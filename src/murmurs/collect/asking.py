@@ -84,7 +84,8 @@ class Asking:
         query = msgspec.structs.asdict(self.query)
         del query["format"]
         query["candidates"] = _frozen(self.candidates)
-        day = self.today if self.survey.terms.minimum_reports or self.kind == "trend" else None
+        settled = self.survey.terms.minimum_reports is None
+        day = None if settled and not self.collector.settings.complete_days else self.today
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
 
     def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:

@@ -56,19 +56,19 @@ class Running:
 
 @contextlib.contextmanager
 def started(plan: Plan) -> Iterator[Running]:
-    """Open the store, publish the surveys and listen; afterwards close everything in order.
+    """Listen, open the store and publish the surveys; afterwards close everything in order.
 
     First the server stops taking requests, then the writer writes what is waiting, then the store
     is closed: nothing that was acknowledged, or will be, is lost.
     """
     with contextlib.ExitStack() as stack:
+        opened = plan.address.listen()
+        stack.callback(opened.close)
+        _allow_many_files()
         store = open_store(plan.place, quota=plan.quota)
         stack.callback(store.close)
         publish(store, plan.surveys)
         token_file = _first_token(store, plan.place)
-        opened = plan.address.listen()
-        stack.callback(opened.close)
-        _allow_many_files()
         writer = Writer(store, most_waiting=plan.settings.limits.waiting)
         stack.callback(writer.close)
         collector = Collector(store, writer, plan.settings)

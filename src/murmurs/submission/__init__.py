@@ -6,7 +6,7 @@ at all, and counts it once, however often its id arrives. A request holds one su
 """
 
 from murmurs.submission.form import SubmissionForm
-from murmurs.submission.requests import fingerprint_in, fingerprint_in_json, read_bytes, read_json
+from murmurs.submission.requests import read_bytes, read_json
 from murmurs.submission.submission import (
     BINARY_TYPE,
     ID_BYTES,
@@ -22,8 +22,6 @@ __all__ = [
     "BadSubmissionError",
     "Submission",
     "SubmissionForm",
-    "fingerprint_in",
-    "fingerprint_in_json",
     "read_bytes",
     "read_json",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from murmurs.submission.form import SubmissionForm, fingerprint_at
-from murmurs.submission.json_form import JSONForm, one_in, some_in
+from murmurs.submission.json_form import JSONForm, some_in
 from murmurs.submission.submission import BadSubmissionError, Submission
 
 FormOf = Callable[[str], SubmissionForm]
@@ -68,19 +68,3 @@ def _too_many(most: int) -> BadSubmissionError:
     return BadSubmissionError(
         "batch", f"this request has more than {most} submissions: send them in several requests"
     )
-
-
-def fingerprint_in(data: bytes) -> str | None:
-    """Return the fingerprint that the bytes of a submission name, if they are one."""
-    try:
-        return fingerprint_at(data, 0)
-    except BadSubmissionError:
-        return None
-
-
-def fingerprint_in_json(data: bytes) -> str | None:
-    """Return the fingerprint that the JSON of a submission names, if it is one."""
-    try:
-        return one_in(data).survey
-    except BadSubmissionError:
-        return None

@@ -1,0 +1,125 @@
+"""``murmurs answer``: answer a published survey as one device, and send what was sealed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.client import HTTP, AnswerRefusedError, Client, Sent
+from murmurs.present.text import table
+from murmurs.submission import Submission
+
+
+@click.command("answer", cls=Command)
+@click.argument("survey", type=existing_file)
+@click.argument("answers", nargs=-1, metavar="[QUESTION=ANSWER]...")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The device's own file: its secret, what it has spent, and what waits to be sent.",
+)
+@click.option("--to", "address", help="Send to the collector at this address.")
+@click.option("--key", help="The survey's key, if submissions need one.")
+@click.option("--segment", help="The device's segment, if the survey has segments.")
+@click.option(
+    "--memory",
+    type=click.Choice(["value", "change", "period"]),
+    help="Which reports share a permanent response, where the survey leaves it open.",
+)
+@click.option(
+    "--delay",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seconds of the intervals that hide when a person answers; apps use 3600.",
+)
+@as_json
+def command(
+    survey: Path,
+    answers: tuple[str, ...],
+    state: Path,
+    address: str | None,
+    key: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer SURVEY as one device, show what leaves it, and send it.
+
+    It is for trying a survey: an app uses murmurs.client. Answers are randomised before they are
+    written anywhere, but a shell keeps its history. Without answers, it sends what waits.
+
+    \b
+    Example:
+      murmurs answer coffee.json drink=tea --state me.json
+    """
+    published = read_survey(survey)
+    given = dict(_pair(text) for text in answers)
+    if len(given) < len(answers):
+        raise ValueError("a question has two answers: give one")
+    transport = None if address is None else HTTP(address, key=key)
+    if not given and transport is None:
+        raise click.UsageError("give answers, or --to to send what waits")
+    client = Client(published, state, **options)
+    sealed = None
+    if given:
+        try:
+            sealed = client.answer(given)
+        except AnswerRefusedError as error:
+            raise ValueError(str(error)) from None
+    sent = None if transport is None else client.send(transport)
+    if as_json:
+        print_json(_document(client, sealed, sent))
+        return
+    if sealed is not None:
+        say(_table(client, sealed))
+    budget = published.terms.lifetime_epsilon
+    limit = "" if budget is None else f" of {budget:g}"
+    say(f"\nSpent so far: epsilon {client.spent:.4g}{limit}.")
+    say(_told(client, sent))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, answer = text.partition("=")
+    if not sign:
+        raise ValueError("answers are written QUESTION=ANSWER, as drink=tea")
+    return name, answer
+
+
+def _table(client: Client, sealed: Submission) -> str:
+    """Return what leaves the device as a table."""
+    rows = []
+    for name, data in sealed.reports.items():
+        asked = client.survey.asked(name)
+        shape = asked.mechanism.shape
+        report = str(shape.to_json(shape.unpack(data)))
+        rows.append([name, report if len(report) <= 60 else f"{report[:57]}...", str(len(data))])
+    head = f"Submission {sealed.id.hex()} to {client.survey.name!r}: what leaves this device\n\n"
+    return head + table(["question", "report", "bytes"], rows, left=2)
+
+
+def _told(client: Client, sent: Sent | None) -> str:
+    if sent is None:
+        return f"Waiting to be sent: {client.queued}."
+    lines = [f"Sent: {sent.taken}. Waiting: {sent.waiting}."]
+    lines += [f"Refused: {refusal.id}: {refusal.reason}" for refusal in sent.refused]
+    if sent.problem is not None:
+        lines.append(f"Not sent: {sent.problem}. It is kept; try again later.")
+    return "\n".join(lines)
+
+
+def _document(client: Client, sealed: Submission | None, sent: Sent | None) -> dict[str, Any]:
+    document: dict[str, Any] = {"survey": client.survey.name, "spent": client.spent}
+    if sealed is not None:
+        document["submission"] = {
+            "id": sealed.id.hex(),
+            "reports": {name: data.hex() for name, data in sealed.reports.items()},
+        }
+    if sent is not None:
+        document["sent"] = sent.taken
+        document["refused"] = [refusal.reason for refusal in sent.refused]
+        document["problem"] = sent.problem
+    return document | {"waiting": client.queued}

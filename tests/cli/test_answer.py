@@ -1,0 +1,100 @@
+"""``murmurs answer``: one device at the shell, which shows what leaves it and no answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from murmurs import Survey
+from murmurs.cli import main
+from murmurs.submission import SubmissionForm
+from tests.client.collectors import Collector
+from tests.client.test_transport import server
+
+SURVEY = Survey.from_toml("""
+name = "coffee"
+lifetime_epsilon = 3
+[[questions]]
+name = "drink"
+labels = ["espresso", "filter", "tea", "nothing"]
+mechanism = {name = "KRR", epsilon = 1.0}
+""")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "coffee.json").write_text(SURVEY.to_json(), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["answer", "coffee.json", "--state", "me.json", *arguments])
+
+
+def test_an_answer_is_shown_as_it_leaves_and_sent(desk: Path) -> None:
+    collector = Collector(SURVEY)
+    with server(lambda body: (200, {}, collector(body).body)) as (address, _):
+        done = run("drink=nothing", "--to", address)
+        assert done.exit_code == 0, done.output
+        assert "Spent so far: epsilon 1 of 3." in done.output
+        assert "Sent: 1. Waiting: 0." in done.output
+        assert "nothing" not in done.output
+        [submission] = collector.counted.values()
+        report = SURVEY.question("drink").mechanism.shape.unpack(submission.reports["drink"])
+        assert f"drink     {report}" in done.output
+        assert submission.id.hex() in done.output
+
+
+def test_what_waits_is_sent_later_without_new_answers(desk: Path) -> None:
+    kept = run("drink=tea", "--json")
+    document = json.loads(kept.stdout)
+    assert (document["waiting"], round(document["spent"], 9)) == (1, 1.0)
+    collector = Collector(SURVEY)
+    with server(lambda body: (200, {}, collector(body).body)) as (address, _):
+        sent = json.loads(run("--to", address, "--json").stdout)
+    assert (sent["sent"], sent["waiting"], sent["spent"]) == (1, 0, document["spent"])
+    [one] = collector.counted.values()
+    form = SubmissionForm(SURVEY)
+    assert one.id.hex() == document["submission"]["id"]
+    assert form.to_bytes(one) == collector.bodies[0]
+
+
+def test_refusals_and_problems_are_told(desk: Path) -> None:
+    body = b'{"error": "closed", "reason": "the survey is closed"}'
+    with server(lambda _: (409, {}, body)) as (address, _):
+        refused = run("drink=tea", "--to", address)
+    assert "Refused: " in refused.output
+    assert "'the survey is closed'" in refused.output
+    lost = run("drink=tea", "--to", address)
+    assert "Not sent: the collector cannot be reached" in lost.output
+    assert lost.exit_code == 0
+    run("drink=tea")
+    spent = run("drink=tea")
+    assert spent.exit_code == 2
+    assert "allows a device epsilon 3 over its lifetime: 3 is spent" in spent.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["drink"], "answers are written QUESTION=ANSWER, as drink=tea"),
+        (["drink=tea", "drink=filter"], "a question has two answers: give one"),
+        (["milk=Zanzibar"], "has no question 'milk'; it has 'drink'"),
+        (["drink=Zanzibar"], "this is not an answer to 'drink'; answers are 'espresso'"),
+        ([], "give answers, or --to to send what waits"),
+        (["drink=tea", "--to", "http://collect.example.org"], "is not encrypted"),
+        (["drink=tea", "--segment", "north"], "this survey has no segment 'north'"),
+    ],
+)
+def test_mistakes_are_refused_without_quoting_an_answer(
+    arguments: list[str], message: str, desk: Path
+) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "Zanzibar" not in done.output
+    assert not (desk / "me.json").exists()

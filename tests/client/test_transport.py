@@ -1,0 +1,167 @@
+"""The default transport, against a real server on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from murmurs import Survey
+from murmurs.client import HTTP, Client
+from tests.client.collectors import Clock, Collector
+
+SURVEY = Survey.from_toml("""
+name = "coffee"
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+""")
+Seen = list[tuple[str, dict[str, str], bytes]]
+
+
+@contextlib.contextmanager
+def server(answer: Any) -> Iterator[tuple[str, Seen]]:
+    """A server that answers each request with (status, headers, body)."""
+    seen: Seen = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append((self.path, dict(self.headers), body))
+            status, headers, data = answer(body)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as found:
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{found.server_address[1]}", seen
+        finally:
+            found.shutdown()
+            thread.join()
+
+
+def test_submissions_arrive_over_http_with_the_same_few_fields_every_time() -> None:
+    collector = Collector(SURVEY)
+
+    def answer(body: bytes) -> Any:
+        reply = collector(body)
+        return reply.status, {"Set-Cookie": "device=7"}, reply.body
+
+    with server(answer) as (address, seen):
+        for label in ("yes", "no"):
+            device = Client(SURVEY, {}, delay=0)
+            device.answer({"hot": label})
+            assert device.send(address + "/").taken == 1
+    assert len(collector.counted) == 2
+    (path, first, _), (_, second, _) = seen
+    assert path == "/submissions"
+    assert first == second
+    assert first == {
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/vnd.murmurs.submission",
+        "Content-Length": "64",
+        "Host": address.removeprefix("http://"),
+        "User-Agent": "murmurs",
+        "Connection": "close",
+    }
+
+
+def test_a_key_is_sent_with_the_request() -> None:
+    with server(lambda _: (200, {}, b"{}")) as (address, seen):
+        HTTP(address, key="k3y")(b"body")
+    assert seen[0][1]["Authorization"] == "Bearer k3y"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_not_followed(status: int) -> None:
+    with server(lambda _: (200, {}, b"")) as (other, stolen):
+        elsewhere = {"Location": f"{other}/submissions"}
+        with server(lambda _: (status, elsewhere, b"")) as (address, seen):
+            device = Client(SURVEY, {}, delay=0)
+            device.answer({"hot": "yes"})
+            sent = device.send(address)
+    assert sent.problem == f"the collector answers {status}"
+    assert (sent.waiting, len(seen), len(stolen)) == (1, 1, 0)
+
+
+def test_a_collector_that_asks_to_wait_is_not_asked_again_before() -> None:
+    clock = Clock()
+    with server(lambda _: (429, {"Retry-After": "5000"}, b"")) as (address, seen):
+        device = Client(SURVEY, {}, delay=0, clock=clock)
+        device.answer({"hot": "yes"})
+        assert device.send(address).next_send_after == clock.now + 5000
+        clock.now += 4999
+        device.send(address)
+        assert len(seen) == 1
+
+
+def test_no_collector_is_a_problem_and_no_error() -> None:
+    with server(lambda _: (200, {}, b"")) as (address, _):
+        pass
+    device = Client(SURVEY, {}, delay=0)
+    device.answer({"hot": "yes"})
+    sent = device.send(address)
+    assert sent.problem is not None
+    assert sent.problem.startswith("the collector cannot be reached: ")
+    assert sent.waiting == 1
+
+
+def test_an_answer_that_is_not_http_is_a_problem_and_no_error() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def babble() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"220 mail.example.org ESMTP\r\n\r\n")
+
+        thread = threading.Thread(target=babble)
+        thread.start()
+        device = Client(SURVEY, {}, delay=0)
+        device.answer({"hot": "yes"})
+        sent = device.send(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert (sent.waiting, sent.taken) == (1, 0)
+    assert "is not HTTP" in str(sent.problem)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://collect.example.org", "collect.example.org", "https://", "", "file:///etc"]
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match=r"is like https://collect\.example\.org, not "):
+        HTTP(address)
+
+
+def test_plain_http_is_for_this_machine_or_on_request() -> None:
+    for address in ("http://collect.example.org", "http://192.0.2.1", "http://127.0.0.1.example"):
+        with pytest.raises(ValueError, match="is not encrypted: anyone on the way could see"):
+            HTTP(address)
+        HTTP(address, plain=True)
+    for address in ("http://localhost:8000", "http://127.0.0.1", "http://[::1]:8000"):
+        HTTP(address)
+
+
+def test_certificates_are_verified() -> None:
+    """The context of every request asks for a certificate and for the name of the host."""
+    opener: Any = HTTP("https://collect.example.org")._opener
+    [handler] = [h for h in opener.handlers if type(h).__name__ == "HTTPSHandler"]
+    assert handler._context.verify_mode == ssl.CERT_REQUIRED
+    assert handler._context.check_hostname

@@ -1,0 +1,168 @@
+"""Results come only from enough reports, and so does every difference between two results."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from murmurs.collect.collector import Settings
+from murmurs.collect.disclosure import Disclosure, runs_of
+from murmurs.collect.store import Part
+from murmurs.counts import Counts
+from murmurs.submission import SubmissionForm
+from murmurs.survey import Survey
+from tests.collect.running import DAY, Running, running
+
+MINIMUM = 100
+SURVEY = Survey.from_toml(
+    f"""
+    name = "few"
+    segments = ["north", "south"]
+    minimum_reports = {MINIMUM}
+    [[questions]]
+    name = "hot"
+    labels = ["yes", "no"]
+    mechanism = {{name = "KRR", epsilon = 1.0}}
+    """
+)
+HOT = SURVEY.question("hot")
+
+
+class Made:
+    """A store with given numbers of reports by day and segment."""
+
+    def __init__(self, days: Mapping[tuple[int, str | None], int]) -> None:
+        self.numbers = dict(days)
+
+    def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
+        return dict(self.numbers)
+
+    def counts(self, part: Part) -> Counts:
+        n = sum(self.numbers[key] for key in self.meant(part))
+        return Counts(HOT.mechanism, n, np.array([n, 0]))
+
+    def meant(self, part: Part) -> list[tuple[int, str | None]]:
+        first, last = part.first_day, part.last_day
+        return [
+            (day, segment)
+            for day, segment in self.numbers
+            if part.segment in (None, segment)
+            and (first is None or first <= day)
+            and (last is None or day <= last)
+        ]
+
+
+def shown_days(made: Made, part: Part, today: int) -> frozenset[tuple[int, str | None]]:
+    """Return the days and segments that a result of complete days is computed from."""
+    disclosure = Disclosure(made, complete_days=True)  # type: ignore[arg-type]
+    return frozenset(
+        key for piece in disclosure.parts(SURVEY, part, today) for key in made.meant(piece)
+    )
+
+
+@given(
+    numbers=st.dictionaries(
+        st.tuples(st.integers(0, 6), st.sampled_from(["north", "south"])),
+        st.integers(1, 150),
+        max_size=12,
+    )
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_no_two_results_differ_by_fewer_reports_than_the_minimum(
+    numbers: dict[tuple[int, str | None], int],
+) -> None:
+    """All pairs of periods and segments; a rule that only checks each result would fail.
+
+    The difference of two results is of the reports in one and not in the other, on either side.
+    """
+    made = Made(numbers)
+    parts = [
+        Part(SURVEY.fingerprint, "hot", segment, first, last)
+        for segment in (None, "north", "south")
+        for first, last in itertools.combinations_with_replacement(range(8), 2)
+    ]
+    found = {shown_days(made, part, today=8) for part in parts}
+    for one, two in itertools.product(found, repeat=2):
+        apart = sum(numbers[key] for key in one - two)
+        assert apart == 0 or apart >= MINIMUM
+
+
+def test_a_rule_for_each_result_alone_would_tell_a_single_day() -> None:
+    """The wrong rule that the test above rejects: each result has enough, their difference not."""
+    made = Made({(1, "north"): 150, (2, "north"): 3})
+    both = [made.counts(Part("", "hot", None, 1, last)).n for last in (1, 2)]
+    assert min(both) >= MINIMUM > both[1] - both[0] > 0
+    shown = [shown_days(made, Part("", "hot", None, 1, last), today=9) for last in (1, 2)]
+    assert shown[0] == shown[1] == {(1, "north")}
+
+
+def test_runs_that_are_complete_never_change() -> None:
+    rng = np.random.default_rng(1)
+    days: dict[int, int] = {}
+    before: list[Any] = []
+    for today in range(60):
+        days[today] = int(rng.integers(0, 90))
+        runs, _ = runs_of(days, MINIMUM, today)
+        assert runs[: len(before)] == before
+        before = runs
+    assert len(before) > 15
+
+
+def sent(served: Running, people: int, segment: str = "north") -> None:
+    form = SubmissionForm(SURVEY)
+    reports = np.random.default_rng(people).integers(0, 2, people)
+    reply = served.send(form.make({"hot": reports}, segment=segment), SURVEY, binary=True)
+    assert reply.status == 200
+
+
+def test_the_present_day_is_shown_in_steps_of_the_minimum(tmp_path: Path) -> None:
+    with running(tmp_path, SURVEY) as served:
+        token = served.token("read")
+
+        def reports(query: str = "") -> int | None:
+            reply = served.get(f"/results/few/hot{query}", token)
+            if reply.status == 404:
+                assert reply.error == "few"
+                return None
+            return int(reply.document["reports"])
+
+        sent(served, 99)
+        assert reports() is None
+        assert served.get("/results/few", token).document["questions"] == {"hot": None}
+        sent(served, 1)
+        assert reports() == 100
+        sent(served, 99)
+        assert reports() == 100
+        sent(served, 1)
+        assert reports() == 200
+        sent(served, 5, "south")  # the other segment is too small to be in the total
+        assert reports() == reports("?segment=north") == 200
+        assert reports("?segment=south") is None
+        served.clock.day = DAY + 1
+        sent(served, 60)
+        assert reports() == 200  # yesterday is complete, today waits
+        assert reports("?from=2026-12-14") is None
+        assert served.get("/results/few/hot/trend?by=day", token).status == 404
+        served.clock.day = DAY + 2
+        sent(served, 60)
+        assert reports() == 320
+        assert reports("?from=2026-12-14") == 120
+        trend = served.get("/results/few/hot/trend?by=week", token)
+        assert (trend.status, trend.document["reports"]) == (200, [200, 120])
+        compared = served.get("/results/few/hot/compare?segment=north&other_segment=south", token)
+        assert (compared.status, compared.error) == (404, "few")
+
+
+def test_complete_days_only(tmp_path: Path) -> None:
+    with running(tmp_path, SURVEY, settings=Settings(complete_days=True)) as served:
+        token = served.token("read")
+        sent(served, 500)
+        assert served.get("/results/few/hot", token).status == 404
+        served.clock.day = DAY + 1
+        assert served.get("/results/few/hot", token).document["reports"] == 500

@@ -1,0 +1,344 @@
+"""Results over HTTP are those of the library, above the minimum only."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import murmurs as mm
+from murmurs.collect.compute import Progress, Result, Task, compute
+from murmurs.collect.jobs import Jobs
+from murmurs.collect.store import Part
+from murmurs.submission import SubmissionForm
+from murmurs.survey import Survey
+from tests.collect.running import DAY, Reply, Running, running
+
+SURVEY = Survey.from_toml(
+    """
+    name = "cafe"
+    segments = ["north", "south"]
+
+    [[questions]]
+    name = "drink"
+    labels = ["tea", "coffee", "water"]
+    mechanism = {name = "KRR", epsilon = 3.0}
+
+    [[questions]]
+    name = "cat"
+    mechanism = {name = "ORR", epsilon = 3.0, width = 16, cohorts = 16}
+
+    [[questions]]
+    name = "word"
+    mechanism = {name = "Dictionary", epsilon = 6.0, longest = 4}
+
+    [[questions]]
+    name = "age"
+    labels = ["young", "old"]
+    mechanism = {name = "KRR", epsilon = 2.0}
+
+    [[questions]]
+    name = "dog"
+    mechanism = {name = "ORappor", epsilon = 4.0, width = 16, cohorts = 4, hashes = 2}
+
+    [[questions]]
+    name = "sugar"
+    labels = ["yes", "no"]
+    mechanism = {name = "KRR", epsilon = 2.0}
+
+    [[questions]]
+    name = "milk"
+    labels = ["yes", "no"]
+    mechanism = {name = "KRR", epsilon = 2.0}
+
+    [[joint]]
+    name = "age+dog"
+    questions = ["age", "dog"]
+
+    [[joint]]
+    name = "sugar+milk"
+    questions = ["sugar", "milk"]
+    once = true
+    """
+)
+FORM = SubmissionForm(SURVEY)
+PEOPLE = 3000
+
+
+def columns(seed: int, shift: float) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    tea = 0.6 - shift
+    age = rng.choice(["young", "old"], PEOPLE)
+    dog = np.where((age == "young") & (rng.random(PEOPLE) < 0.9), "Rex", "Ada")
+    sugar = rng.choice(["yes", "no"], PEOPLE)
+    answers: dict[str, Any] = {
+        "drink": rng.choice(
+            ["tea", "coffee", "water"], PEOPLE, p=[tea, 0.4 - tea / 3, 0.6 - 2 * tea / 3]
+        ),
+        "cat": rng.choice(["Luna", "Leo"], PEOPLE, p=[0.7, 0.3]),
+        "word": rng.choice(["moka", "latte"], PEOPLE, p=[0.6, 0.4]),
+        "age+dog": {"age": age, "dog": dog},
+        "sugar+milk": {"sugar": sugar, "milk": sugar},
+    }
+    return {unit.name: unit.encode_many(answers[unit.name], rng) for unit in SURVEY.reported}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Three weeks, in each of which both segments report; tea loses from week to week."""
+    with running(tmp_path_factory.mktemp("results"), SURVEY) as found:
+        for week in range(3):
+            found.clock.day = DAY + 7 * week
+            for number, segment in enumerate(SURVEY.segments):
+                sent = FORM.make(columns(10 * week + number, 0.1 * week), segment=segment)
+                assert found.send(sent, SURVEY, binary=True).status == 200
+        yield found
+
+
+@pytest.fixture(scope="module")
+def token(served: Running) -> str:
+    return served.token("read")
+
+
+def waited(served: Running, path: str, token: str, body: Any = None) -> Reply:
+    """Ask until the result is there."""
+    for _ in range(300):
+        reply = served.get(path, token) if body is None else served.post(path, body, token)
+        if reply.status != 202:
+            return reply
+        assert reply.document["status"] == "computing"
+        assert 0 <= reply.document["progress"] <= 1
+        assert int(reply.headers["retry-after"]) >= 1
+        time.sleep(0.1)
+    raise AssertionError("the result took too long")
+
+
+def counts(served: Running, question: str, **part: Any) -> mm.Counts:
+    return served.store.counts(Part(SURVEY.fingerprint, question, **part))
+
+
+def test_an_estimate_is_that_of_the_library(served: Running, token: str) -> None:
+    reply = served.get("/results/cafe/drink?level=0.9&method=simplex&target=respondents", token)
+    found = reply.document
+    estimate = SURVEY.question("drink").estimate(counts(served, "drink"), "simplex")
+    wanted = estimate.to_document(0.9, "respondents")
+    assert found["reports"] == 6 * PEOPLE
+    assert (found["survey"], found["question"], found["method"]) == ("cafe", "drink", "simplex")
+    for name in ("labels", "shares", "low", "high", "unbiased", "notes"):
+        assert found[name] == wanted[name]
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("segment=north", {"segment": "north"}),
+        ("from=2026-12-20", {"first_day": DAY + 7}),
+        ("to=2026-12-13", {"last_day": DAY}),
+        (
+            "from=2026-12-14&to=2026-12-21&segment=south",
+            {"segment": "south", "first_day": DAY + 1, "last_day": DAY + 8},
+        ),
+    ],
+)
+def test_periods_and_segments_select_their_reports(
+    served: Running, token: str, query: str, part: dict[str, Any]
+) -> None:
+    found = served.get(f"/results/cafe/drink?{query}", token).document
+    selected = counts(served, "drink", **part)
+    assert 0 < selected.n < 6 * PEOPLE
+    assert found["reports"] == selected.n
+    assert found["shares"] == SURVEY.question("drink").estimate(selected).shares.tolist()
+
+
+def test_the_same_table_comes_as_csv_and_arrow(served: Running, token: str) -> None:
+    estimate = SURVEY.question("drink").estimate(counts(served, "drink"))
+    reply = served.get("/results/cafe/drink?format=csv", token)
+    assert reply.headers["content-type"].startswith("text/csv")
+    assert reply.body.decode() == estimate.to_csv()
+    reply = served.get("/results/cafe/drink?format=arrow", token)
+    table = pa.ipc.open_stream(io.BytesIO(reply.body)).read_all()
+    assert table.equals(estimate.to_arrow())
+
+
+def test_candidates_come_in_the_query_or_in_the_body(served: Running, token: str) -> None:
+    asked = served.get("/results/cafe/cat?candidates=Luna&candidates=Leo", token).document
+    posted = served.post("/results/cafe/cat", ["Luna", "Leo"], token).document
+    wanted = SURVEY.question("cat").estimate(counts(served, "cat"), candidates=["Luna", "Leo"])
+    assert asked["shares"] == posted["shares"] == wanted.shares.tolist()
+    assert asked["labels"] == ["Luna", "Leo", "(other)"]
+    assert served.get("/results/cafe/cat", token).status == 400  # it needs candidates
+    assert served.get("/results/cafe/drink?candidates=tea", token).status == 400
+
+
+def test_a_trend_and_a_comparison_are_those_of_the_library(served: Running, token: str) -> None:
+    question = SURVEY.question("drink")
+    weeks = [
+        question.estimate(counts(served, "drink", first_day=day, last_day=day))
+        for day in (DAY, DAY + 7, DAY + 14)
+    ]
+    found = served.get("/results/cafe/drink/trend?by=week", token).document
+    wanted = mm.trend(weeks)
+    assert found["periods"] == ["2026-12-07", "2026-12-14", "2026-12-21"]
+    assert found["shares"] == wanted.shares[wanted.order].tolist()
+    assert found["p_value"] == wanted.p_value
+    assert found["reports"] == [2 * PEOPLE] * 3
+    assert (
+        served.get("/results/cafe/drink/trend?by=day", token).document["reports"]
+        == [2 * PEOPLE] * 3
+    )
+    one = served.get("/results/cafe/drink/trend?by=month", token)
+    assert (one.status, one.error) == (404, "few")
+
+    found = served.get(
+        "/results/cafe/drink/compare?segment=north&other_segment=south", token
+    ).document
+    sides = [question.estimate(counts(served, "drink", segment=s)) for s in SURVEY.segments]
+    difference = sides[0].difference(sides[1], names=("north", "south"))
+    assert found["change"] == difference.shares.tolist()
+    assert (found["p_value"], found["names"]) == (difference.p_value, ["north", "south"])
+    found = served.get(
+        "/results/cafe/drink/compare?from=2026-12-01&to=2026-12-13&other_from=2026-12-26", token
+    ).document
+    assert found["change"] == weeks[0].difference(weeks[2]).shares.tolist()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "segment=north",
+        "segment=north&other_segment=north",
+        "other_segment=north",
+        "from=2026-12-01&other_from=2026-12-05",
+        "from=2026-12-09&to=2026-12-01&other_from=2027-01-01",
+        "segment=east&other_segment=north",
+    ],
+)
+def test_sides_with_reports_in_common_are_not_compared(
+    served: Running, token: str, query: str
+) -> None:
+    assert served.get(f"/results/cafe/drink/compare?{query}", token).status == 400
+
+
+def test_a_dictionary_is_searched_by_the_worker(served: Running, token: str) -> None:
+    found = waited(served, "/results/cafe/word", token).document
+    wanted = mm.discover(counts(served, "word"))
+    assert found["found"] == list(wanted.labels) != []
+    assert found["estimate"]["shares"] == wanted.estimate.shares.tolist()  # type: ignore[union-attr]
+    assert waited(served, "/results/cafe/word?format=csv", token).body.startswith(b"answer,share")
+    assert waited(served, "/results/cafe/word?alphabet=a-z", token).status == 400
+
+
+def test_joint_tables_come_with_their_tests(served: Running, token: str) -> None:
+    body = {"dog": ["Rex", "Ada"]}
+    reply = waited(served, "/results/cafe/age%2Bdog", token, body)
+    assert reply.status == 200, reply.body
+    joint = SURVEY.asked("age+dog")
+    wanted = joint.estimate(counts(served, "age+dog"), candidates=body)
+    assert np.allclose(reply.document["shares"], wanted.shares)
+    assert reply.document["association"]["p_value"] < 1e-6
+    likely = waited(served, "/results/cafe/age+dog?method=report_likelihood", token, body).document
+    assert likely["method"] == "report_likelihood"
+    assert abs(likely["shares"][0] - 0.45) < 0.1
+    assert waited(served, "/results/cafe/age+dog", token).status == 400  # it needs candidates
+    once = waited(served, "/results/cafe/sugar+milk", token).document
+    assert once["shares"][0] + once["shares"][3] > 0.9
+
+
+def test_a_question_of_a_joint_has_results_of_its_own(served: Running, token: str) -> None:
+    found = served.get("/results/cafe/age", token).document
+    margin = SURVEY.question("age").estimate(counts(served, "age+dog").margin(0))
+    assert found["shares"] == margin.shares.tolist()
+    found = served.get("/results/cafe/dog?candidates=Rex&candidates=Ada", token).document
+    assert found["shares"][0] == pytest.approx(0.45, abs=0.1)
+    found = served.get("/results/cafe/milk", token).document
+    assert found["labels"] == ["yes", "no"]
+
+
+def test_a_summary_says_how_much_there_is(served: Running, token: str) -> None:
+    found = served.get("/results/cafe", token).document
+    assert found["questions"] == {unit.name: 6 * PEOPLE for unit in SURVEY.reported}
+    assert (found["state"], found["minimum_reports"]) == ("open", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "error"),
+    [
+        ("/results/cafe/tea", 404, "question"),
+        ("/results/cafe/drink?segment=east", 400, "segment"),
+        ("/results/cafe/drink?level=2", 400, "query"),
+        ("/results/cafe/drink?level=nan", 400, "query"),
+        ("/results/cafe/drink?method=magic", 400, "query"),
+        ("/results/cafe/drink?method=report_likelihood", 400, "query"),
+        ("/results/cafe/drink?colour=red", 400, "query"),
+        ("/results/cafe/drink?level=0.9&level=0.8", 400, "query"),
+        ("/results/cafe/drink?from=2026-12-20&to=2026-12-01", 400, "query"),
+        ("/results/cafe/drink?from=2020-01-01&to=2020-01-02", 404, "few"),
+        ("/results/cafe/drink?version=9", 404, "survey"),
+        ("/results/cafe/drink?format=xml", 400, "query"),
+        ("/results/cafe/drink?%FF=1", 400, "query"),
+    ],
+)
+def test_a_bad_request_for_results_is_refused_with_the_reason(
+    served: Running, token: str, path: str, status: int, error: str
+) -> None:
+    reply = served.get(path, token)
+    if reply.status == 202:
+        reply = waited(served, path, token)
+    assert (reply.status, reply.error) == (status, error), reply.body
+
+
+def test_too_many_candidates_are_refused(served: Running, token: str) -> None:
+    many = [f"cat {i}" for i in range(20_001)]
+    assert served.post("/results/cafe/cat", many, token).status == 413
+    assert served.post("/results/cafe/cat", [""], token).status == 400
+    assert served.post("/results/cafe/cat", {"cat": ["Leo"]}, token).status == 400
+
+
+def test_a_result_is_kept_until_new_reports_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[Task] = []
+
+    def counted(task: Task, progress: Progress) -> Result:
+        computed.append(task)
+        return compute(task, progress)
+
+    monkeypatch.setattr("murmurs.collect.routes.results.compute", counted)
+    with running(tmp_path, SURVEY) as served:
+        token = served.token("read")
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        for form in ("json", "csv", "json"):
+            assert served.get(f"/results/cafe/drink?format={form}", token).status == 200
+        assert len(computed) == 1
+        served.send(FORM.make(columns(2, 0.0), segment="north"), SURVEY, binary=True)
+        assert served.get("/results/cafe/drink", token).document["reports"] == 2 * PEOPLE
+        assert len(computed) == 2
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    with running(tmp_path, SURVEY) as served:
+        token = served.token("read")
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        assert waited(served, "/results/cafe/word", token).status == 200
+        process = served.collector.jobs._worker._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        assert waited(served, "/results/cafe/word?error_rate=0.01", token).status == 200
+
+
+def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    with running(tmp_path, SURVEY) as served:
+        served.collector.jobs.close()
+        served.collector.jobs = Jobs(seconds=0.01)
+        token = served.token("read")
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        reply = waited(served, "/results/cafe/word", token)
+        assert (reply.status, reply.error) == (503, "given-up")
+        assert served.get("/results/cafe/drink", token).status == 200

@@ -1,0 +1,163 @@
+"""Clients that are slow, or too many, cannot hold the server: with real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from murmurs.collect.collector import Settings
+from murmurs.collect.limits import Limits
+from murmurs.survey import Survey
+from tests.collect.made import PLAIN, submission
+from tests.collect.running import Running, running
+
+SHORT = Limits(
+    connections=60,
+    header_seconds=0.6,
+    body_seconds=0.6,
+    idle_seconds=0.6,
+    write_seconds=0.6,
+    head=2000,
+)
+
+HEAD = b"POST /submissions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Running]:
+    with running(tmp_path, PLAIN, settings=Settings(SHORT)) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def connected(served: Running) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as client:
+        yield client
+
+
+def seconds_until_closed(client: socket.socket, drip: bytes = b"") -> tuple[float, bytes]:
+    """Send bytes now and then until the server ends the connection; return when, and its answer."""
+    began, got = time.monotonic(), b""
+    client.settimeout(0.05)
+    while time.monotonic() - began < 8:
+        try:
+            if drip:
+                client.sendall(drip)
+            data = client.recv(4096)
+        except TimeoutError:
+            continue
+        except (ConnectionResetError, BrokenPipeError):
+            break
+        if not data:
+            break
+        got += data
+    return time.monotonic() - began, got
+
+
+@pytest.mark.parametrize(
+    ("beginning", "drip"),
+    [
+        (b"", b""),
+        (b"GET /hea", b""),
+        (b"GET /health HTTP/1.1\r\nHost: a\r\n", b"X: y\r\n"),
+        (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET /hea", b""),
+    ],
+    ids=["nothing", "half a line", "one header after another", "half a second request"],
+)
+def test_a_head_that_does_not_arrive_in_time_is_cut_off(
+    served: Running, beginning: bytes, drip: bytes
+) -> None:
+    before = served.count("murmurs_cut_off_total")
+    with connected(served) as client:
+        client.sendall(beginning)
+        seconds, _ = seconds_until_closed(client, drip)
+    assert 0.3 < seconds < 6
+    assert served.count("murmurs_cut_off_total") == before + 1
+
+
+def test_a_body_that_does_not_arrive_in_time_is_refused(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(HEAD + b"Content-Length: 1000\r\n\r\n{")
+        seconds, got = seconds_until_closed(client, b" ")
+    assert got.startswith(b"HTTP/1.1 408"), got
+    assert 0.3 < seconds < 6
+    assert served.collector.memory.used == 0
+
+
+def test_the_rest_of_a_refused_body_is_not_waited_for_long(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(
+            b"POST /admin/surveys HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n"
+        )
+        seconds, got = seconds_until_closed(client, b" ")
+    assert got.startswith(b"HTTP/1.1 401"), got
+    assert seconds < 7
+
+
+def test_an_idle_connection_is_closed(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        seconds, got = seconds_until_closed(client)
+    assert got.startswith(b"HTTP/1.1 200")
+    assert 0.3 < seconds < 6
+
+
+def test_a_client_that_does_not_read_its_answer_is_cut_off(tmp_path: Path) -> None:
+    many = "\n".join(f'"{"x" * 2000}{i}",' for i in range(4000))
+    survey = Survey.from_toml(
+        f'name = "long"\n[[questions]]\nname = "q"\nlabels = [{many}]\nepsilon = 1.0\n'
+    )
+    with running(tmp_path, survey, settings=Settings(SHORT)) as served:
+        before = served.count("murmurs_cut_off_total")
+        with connected(served) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.sendall(b"GET /surveys/long HTTP/1.1\r\nHost: a\r\n\r\n" * 2)
+            deadline = time.monotonic() + 8
+            while served.count("murmurs_cut_off_total") == before and time.monotonic() < deadline:
+                time.sleep(0.05)
+        assert served.count("murmurs_cut_off_total") == before + 1
+
+
+def test_a_head_that_is_too_long_is_refused(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\nX: ")
+        time.sleep(0.05)
+        client.sendall(b"y" * 2500)
+        _, got = seconds_until_closed(client)
+    assert got.startswith(b"HTTP/1.1 431"), got
+
+
+@pytest.mark.parametrize("bad", [b"tea\r\n\r\n", b"GET \xff HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02"])
+def test_what_is_not_http_is_refused_as_json(served: Running, bad: bytes) -> None:
+    with connected(served) as client:
+        client.sendall(bad)
+        _, got = seconds_until_closed(client)
+    assert got.startswith(b"HTTP/1.1 400"), got
+    assert b'{"error": "http"' in got
+
+
+def test_a_crowd_of_slow_clients_does_not_keep_others_out(served: Running) -> None:
+    """Fifty connections that never finish their heads; a good request takes a moment as before."""
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(connected(served)) for _ in range(50)]
+        for client in slow:
+            client.sendall(HEAD)
+        assert served.send(submission(PLAIN, 1), PLAIN).status == 200
+        time.sleep(1.0)
+        assert served.count("murmurs_cut_off_total") >= 50
+        assert served.send(submission(PLAIN, 2), PLAIN).status == 200
+
+
+def test_connections_beyond_the_limit_are_told_to_come_back(served: Running) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(SHORT.connections):
+            stack.enter_context(connected(served))
+        with connected(served) as client:
+            _, got = seconds_until_closed(client)
+        assert got.startswith(b"HTTP/1.1 503"), got
+        assert b'"busy"' in got
