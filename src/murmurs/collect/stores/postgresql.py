@@ -99,6 +99,7 @@ class PostgreSQLStore(Relational):
         ((schema,),) = session.run("select quote_ident(current_schema())")
         if schema is None:
             raise StoreError(f"the {self.place} has no schema of its search_path: create it first")
+        session.take_time()
         session.hold("format")
         ((there,),) = session.run("select to_regclass(:name)::text", name=f"{schema}.meta")
         if there is None:
@@ -248,6 +249,7 @@ class PostgreSQLStore(Relational):
 
         def fill(session: Session) -> None:
             assert isinstance(session, PostgreSQLSession)
+            session.take_time()
             session.hold("format")
             if session.run("select 1 from surveys union all select 1 from tokens"):
                 raise StoreError(f"the {self.place} has surveys or tokens: restore to a new one")
