@@ -536,8 +536,8 @@ def page(rows: list[Row]) -> str:
         "",
         *structure_table(parts["structure"]),
         "",
-        "It gains where answers are nearly independent or tables have few classes, nothing on real "
-        "tables, and loses most where many combinations are impossible, which one list handles "
+        "It gains where answers are nearly independent or tables have few classes, loses a little "
+        "on real tables, and most where many combinations are impossible, which one list handles "
         "well. So the list stays the default.",
         "",
         "## Pairs of unary encodings",
