@@ -576,8 +576,9 @@ def page(rows: list[Row]) -> str:
         "mean of ten, as the points in its figure 2 are. It does say that about 15 categories were "
         "detected in 100,000 reports. Below are ways to read it (`benchmarks/joint_readings.py`), "
         "all with EM from equal shares until no cell changes by more than 10⁻⁶, unless noted. l1 "
-        "is that of a single run, ± twice the standard deviation between runs; detected are "
-        "categories that stand out by a Bonferroni test.",
+        "is that of a single run, ± twice the standard deviation between runs (10 or 20 of them); "
+        "detected are categories that stand out by a Bonferroni test. The numbers of bits and "
+        "cohorts are ours: nine readings were tried, so one that fits is possible, not proven.",
         "",
         *readings_table(parts["readings"]),
         "",
@@ -588,7 +589,9 @@ def page(rows: list[Row]) -> str:
         "Of the intervals of the default estimate on the real tables, averaged over all cells of "
         "all tables, in per cent. The bar: 93 to 97. There are "
         f"{held[0]['repeat']} collections of each table, so the figures of single small tables "
-        "scatter: one of 2 x 2 has 32 intervals.",
+        "scatter: one of 2 x 2 has 32 intervals. Intervals come from the counts, and are only "
+        "widened to contain the estimate; these were measured before least squares was weighted by "
+        "its risk, and not again since.",
         "",
         *coverage_table(held),
         "",
