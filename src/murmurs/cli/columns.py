@@ -141,18 +141,35 @@ class Outputs:
         return path
 
 
+class Answers(NamedTuple):
+    """Answers to one question, as they stand in a file; ``one_of_several`` in a row, or alone."""
+
+    path: Path
+    chunk: Chunk
+    question: Question
+    is_text: bool
+    one_of_several: bool
+
+
+def answers_in(
+    path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
+) -> Iterator[tuple[Answers, dict[str, Any]]]:
+    """Return the answers to each question, with the options that apply to it."""
+    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
+    for question, own in each_question(asked, options):
+        part = chunk if rows is None else chunk._replace(values=rows[question.name])
+        yield Answers(path, part, question, is_text, rows is not None), own
+
+
 def refuse_answer(
-    path: Path,
-    chunk: Chunk,
-    question: Question,
+    answers: Answers,
     *,
     names: tuple[str, ...],
     options: dict[str, Any],
-    is_text: bool,
-    one_of_several: bool,
     wrong: Callable[[Any], bool],
 ) -> None:
-    """Refuse the first value of a chunk that is missing or none of the names, without quoting."""
+    """Refuse the first answer that is missing or none of the names, without quoting it."""
+    path, chunk, question, is_text, one_of_several = answers
     to = f" to {shown(question.name)}" if one_of_several else ""
     for position, value in enumerate(chunk.listed()):
         if is_missing(value):

@@ -16,8 +16,10 @@ import numpy as np
 
 from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import (
+    Answers,
     Columns,
     Outputs,
+    answers_in,
     by_question,
     column_options,
     each_question,
@@ -221,22 +223,14 @@ def _encoded(
     try:
         return asked.encode_many(chunk.values if rows is None else rows, random, **options)
     except (TypeError, ValueError, OverflowError):
-        for question, own in each_question(asked, options):
-            part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_bad(path, part, question, own, is_text=is_text, one_of_several=rows is not None)
+        for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
+            _refuse_bad(answers, own)
         raise
 
 
-def _refuse_bad(
-    path: Path,
-    chunk: Chunk,
-    question: Question,
-    options: dict[str, Any],
-    *,
-    is_text: bool,
-    one_of_several: bool,
-) -> None:
+def _refuse_bad(answers: Answers, options: dict[str, Any]) -> None:
     """Refuse the first answer that cannot be encoded, if there is one."""
+    question = answers.question
     good: set[Any] = set()
 
     def wrong(value: Any) -> bool:
@@ -249,13 +243,4 @@ def _refuse_bad(
             good.add(key)
         return False
 
-    refuse_answer(
-        path,
-        chunk,
-        question,
-        names=question.labels,
-        options=options,
-        is_text=is_text,
-        one_of_several=one_of_several,
-        wrong=wrong,
-    )
+    refuse_answer(answers, names=question.labels, options=options, wrong=wrong)

@@ -11,14 +11,13 @@ import numpy as np
 from murmurs.boundary.checks import index
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import is_digits, named
-from murmurs.cli.columns import Columns, by_question, each_question, refuse_answer
+from murmurs.cli.columns import Answers, Columns, answers_in, by_question, refuse_answer
 from murmurs.counts import Counts
 from murmurs.files.columns import Chunk
 from murmurs.files.segments import segment_parts
 from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
-from murmurs.question import Question
 from murmurs.wire import BadReportError, Category, Reports
 
 _OR_REPORTED = (
@@ -67,24 +66,14 @@ def _count_labels(
     try:
         return asked.count_reported(chunk.values if rows is None else rows, **options)
     except (TypeError, ValueError, OverflowError):
-        for question, own in each_question(asked, options):
-            part = chunk if rows is None else chunk._replace(values=rows[question.name])
-            _refuse_label(
-                path, part, question, own, is_text=is_text, one_of_several=rows is not None
-            )
+        for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
+            _refuse_label(answers, own)
         raise
 
 
-def _refuse_label(
-    path: Path,
-    chunk: Chunk,
-    question: Question,
-    options: dict[str, Any],
-    *,
-    is_text: bool,
-    one_of_several: bool,
-) -> None:
+def _refuse_label(answers: Answers, options: dict[str, Any]) -> None:
     """Refuse the first value that is not the label of a report, if there is one."""
+    question = answers.question
 
     def wrong(value: Any) -> bool:
         try:
@@ -94,16 +83,7 @@ def _refuse_label(
         return False
 
     names = _report_names(question)
-    refuse_answer(
-        path,
-        chunk,
-        question,
-        names=names,
-        options=options,
-        is_text=is_text,
-        one_of_several=one_of_several,
-        wrong=wrong,
-    )
+    refuse_answer(answers, names=names, options=options, wrong=wrong)
 
 
 def _report_names(question: Asked) -> tuple[str, ...]:
