@@ -118,9 +118,9 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
         "Pictures without printed numbers are judged by the sentences that the paper draws from "
         "them.",
         "",
-        f"{len(every)} numbers and sentences were compared: {counted['agrees']} agree, "
-        f"{counted['explained']} differ for a known reason, {counted['differs']} differ and nobody "
-        "knows why.",
+        f"{len(every)} numbers and sentences were compared, some of them about our default: "
+        f"{counted['agrees']} agree, {counted['explained']} differ for a known reason, "
+        f"{counted['differs']} differ and nobody knows why.",
         "",
         (
             f"{full} of {len(found)} experiments ran on the full grid, the others on the quick one."
@@ -161,7 +161,7 @@ def section(name: str, found: Reproduction) -> list[str]:
     lines = ["", f"### {name}", "", f"**{experiment.title}.** {experiment.about}", ""]
     lines += [f"![{experiment.title}](papers/{name}.png)", ""]
     if name.startswith("leaderboard"):
-        return lines + ranks(found)
+        lines += ranks(found)
     if numbers:
         lines += number_table(numbers)
     if claims:
