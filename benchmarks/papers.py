@@ -252,6 +252,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
     parser.add_argument("--note", default="", help="a sentence on the time that it took")
+    parser.add_argument("--keep-figures", action="store_true", help="draw only missing figures")
     parser.add_argument("--estimate", choices=("full", "quick"))
     parser.add_argument("--sample", type=int, default=30, help="cells of a grid that are timed")
     options = parser.parse_args()
@@ -266,7 +267,9 @@ def main() -> None:
         made = reproduce(experiment, scale, options.seed, folder=options.folder)
         found[experiment.name] = made
         pictures.mkdir(parents=True, exist_ok=True)
-        made.figure().savefig(pictures / f"{experiment.name}.png", dpi=110)
+        picture = pictures / f"{experiment.name}.png"
+        if not (options.keep_figures and picture.exists()):
+            made.figure().savefig(picture, dpi=110)
         print(f"{experiment.name}: {summary(made.findings)}", flush=True)
     documents: list[dict[str, Any]] = [r.to_document() for r in found.values()]
     (options.output / "papers.json").write_text(json.dumps(documents, indent=1))

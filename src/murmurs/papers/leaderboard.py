@@ -105,7 +105,7 @@ def judge(rows: Table) -> list[Finding]:
     return [
         claim(
             f"{len(pairs)} pairs",
-            "murmurs recommends Subset with its default estimator where accuracy matters most",
+            "nothing; murmurs recommends Subset with its default estimator",
             f"rank {place + 1}, {ranked[place][1]:.3f} times the best of each setting in geometric "
             f"mean, at most {ranked[place][2]:.2f} times; rank 1 is {mechanism} with {estimator}, "
             f"{best:.3f} times",

@@ -219,7 +219,7 @@ def _ours(column: str, epsilon: float, here: Table) -> Finding:
     least = min((s for s in kept if s is not ours), key=lambda s: s.mean("mae"))
     return claim(
         f"{column}, {DEFAULT}",
-        f"best of those that kept to epsilon: {best}, {printed[place]:g}",
+        f"the best that kept to epsilon is {best}, {printed[place]:g}",
         f"{mean:.4f} ± {ours.error('mae'):.4f}; the best of the others measured is "
         f"{least['algorithm']} {least['form']}, {least.mean('mae'):.4f} ± {least.error('mae'):.4f}",
         mean <= printed[place] + 3 * doubt,
