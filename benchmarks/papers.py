@@ -85,7 +85,7 @@ ERRATA = [
         "lezia2020",
         "Errors of the Hadamard response that rise with ε (A4 and Occ at ε = 1) or are ten times "
         "too large (Race at ε = 2), and errors on USCensus1990 that do not fall with the number of "
-        "people, are mistakes of a program.",
+        "people, cannot be errors of the algorithms that are described.",
         "lezia2020-table3",
     ),
     (

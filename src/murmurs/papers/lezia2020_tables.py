@@ -99,7 +99,7 @@ HR_WHY = (
 )
 CENSUS_WHY = (
     "The printed errors of RAPPOR, CMS and HR do not fall with the number of people, as all of "
-    "these estimators' errors do: they come from a mistake in the program."
+    "these estimators' errors do: they cannot be errors of the algorithms that are described."
 )
 
 
