@@ -103,6 +103,8 @@ def state(experiment: Experiment, folder: Path, seed: int) -> str:
     Cells that depend on what others find are not counted.
     """
     there = rows_of(experiment, folder).known()
+    if not there:
+        return "not run"
     part = ""
     scales: tuple[Scale, ...] = ("full", "quick")
     for scale in scales:
