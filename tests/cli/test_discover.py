@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import murmurs as mm
 from murmurs import Survey
 from murmurs.cli import main
+from murmurs.cli.progress import progress_bar
 from murmurs.files.counts import write_counts
 
 PETS = """
@@ -82,3 +83,43 @@ def test_estimates_of_a_dictionary_point_to_discover(counts: str) -> None:
     assert (
         "run murmurs discover; to look for strings of your own, add --candidates" in result.stderr
     )
+
+
+def test_ngrams_go_from_a_survey_file_to_a_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pets.toml").write_text(PETS.replace("epsilon = 4.0", 'method = "ngrams", epsilon = 24.0'))
+    Path("answers.txt").write_text("luna\nleo\n" * 1500)
+    assert "NGrams" in run("publish", "pets.toml", "-o", "pets.json")
+    run("encode", "pets.json", "answers.txt", "--seed", "1", "-o", "reports.bin")
+    run("count", "pets.json", "reports.bin", "-o", "counts.json")
+    text = run(
+        *("discover", "counts.json", "--survey", "pets.json", "--alphabet", "aelnou"),
+        *("--plot", "found.png"),
+    )
+    assert "2 strings found; at most a 5 % chance that any of them is false." in text
+    assert Path("found.png").read_bytes().startswith(b"\x89PNG")
+    Path("similar.txt").write_text("lea\n")
+    line = ["discover", "counts.json", "--alphabet", "aelnou", "--corpus", "similar.txt"]
+    refused = CliRunner().invoke(main, line)
+    assert "a corpus is for prefixes; n-grams have none: leave it out" in refused.output
+
+
+def test_a_bar_shows_progress_on_a_terminal_only(
+    counts: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress_bar("searching") as nothing:
+        assert nothing is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with progress_bar("searching") as show:
+        assert show is not None
+        show(1, 4)
+        show(4, 4)
+    assert "searching" in capsys.readouterr().err
+
+
+def test_a_picture_is_drawn_if_nothing_was_found(counts: str) -> None:
+    text = run("discover", counts, "--alphabet", "xyz", "--plot", "none.png")
+    assert "No string was found." in text
+    assert Path("none.png").exists()

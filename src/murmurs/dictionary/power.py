@@ -49,7 +49,7 @@ def people_needed(mechanism: Asked, share: float, length: int | None = None) -> 
     """Return how many people must answer for a string of this share to be found nearly always."""
     if isinstance(mechanism, NGrams):
         share = real(share, "share", 1e-9, 1.0)
-        return math.ceil((_floor_for_one(mechanism, length) / share) ** 2)
+        return math.ceil(round((_floor_for_one(mechanism, length) / share) ** 2, 3))
     return chance.people_needed(mechanism, share, length)
 
 
