@@ -55,7 +55,8 @@ def above_floor(rows: list[Row]) -> tuple[int, int]:
 def covered(rows: list[Row]) -> tuple[float, float, int]:
     """Return the part of intervals that contain the share, its error, and their number.
 
-    The error comes from the differences between runs, whose strings share their noise.
+    The error comes from the differences between runs, whose strings share their noise; it is at
+    least that of as many independent intervals.
     """
     inside = [
         [string[2] <= string[0] <= string[3] for string in row["strings"] if len(string) == 4]
@@ -64,7 +65,8 @@ def covered(rows: list[Row]) -> tuple[float, float, int]:
     many = sum(map(len, inside))
     part = sum(map(sum, inside)) / max(many, 1)
     away = [sum(own) - part * len(own) for own in inside]
-    return part, math.sqrt(sum(x * x for x in away)) / max(many, 1), many
+    squares = max(sum(x * x for x in away), many * part * (1 - part))
+    return part, math.sqrt(squares) / max(many, 1), many
 
 
 def with_error(values: list[float]) -> str:
