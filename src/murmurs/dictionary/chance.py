@@ -78,7 +78,7 @@ def chance_of(mechanism: Prefixes, people: float, share: float, length: int) -> 
 
 
 def usual_length(mechanism: Prefixes) -> int:
-    """Return three quarters of the longest length: so far, the floor depends little on lengths."""
+    """Return three quarters of the longest length; up to it, the floor depends little on length."""
     return max(1, 3 * mechanism.lengths[-1] // 4)
 
 
