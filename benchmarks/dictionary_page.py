@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def floor_at(setting: str, length: int) -> float:
 
 
 def above_floor(rows: list[Row]) -> tuple[int, int]:
-    """Return how many strings above the floor of their length were found, and how many there are."""
+    """Return how many strings above the floor of their length were found, and of how many."""
     found = [
         len(string) == 4
         for row in rows
@@ -54,7 +55,8 @@ def above_floor(rows: list[Row]) -> tuple[int, int]:
 def covered(rows: list[Row]) -> tuple[float, float, int]:
     """Return the part of intervals that contain the share, its error, and their number.
 
-    The error comes from the differences between runs, whose strings share their noise.
+    The error comes from the differences between runs, whose strings share their noise; it is at
+    least that of as many independent intervals.
     """
     inside = [
         [string[2] <= string[0] <= string[3] for string in row["strings"] if len(string) == 4]
@@ -63,7 +65,8 @@ def covered(rows: list[Row]) -> tuple[float, float, int]:
     many = sum(map(len, inside))
     part = sum(map(sum, inside)) / max(many, 1)
     away = [sum(own) - part * len(own) for own in inside]
-    return part, math.sqrt(sum(x * x for x in away)) / max(many, 1), many
+    squares = max(sum(x * x for x in away), many * part * (1 - part))
+    return part, math.sqrt(squares) / max(many, 1), many
 
 
 def with_error(values: list[float]) -> str:
@@ -108,19 +111,19 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
 def main_table(results: list[dict[str, Any]]) -> list[str]:
     """Return the table of the settings that have bars."""
     lines = [
-        "| setting | runs | true | to beat | false | above the floor found | covered | seconds | MB |",
+        "| setting | runs | true | to beat | false | above the floor found | covered | seconds "
+        "| MB |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for own in results:
-        if own["setting"] in SETTINGS:
-            lines.append(
-                f"| {own['setting']} | {own['runs']} | {with_error(own['true'])} "
-                f"| {BARS.get(own['setting'], '–')} | {np.mean(own['false']):.2f} "
-                f"| {share_of(own)} "
-                f"| {100 * own['covered']:.1f} ± {100 * own['covered_error']:.1f} % "
-                f"| {own['seconds']:.1f} | {own['peak_mb']} |"
-            )
-    return lines
+    return lines + [
+        f"| {own['setting']} | {own['runs']} | {with_error(own['true'])} "
+        f"| {BARS.get(own['setting'], '–')} | {np.mean(own['false']):.2f} "
+        f"| {share_of(own)} "
+        f"| {100 * own['covered']:.1f} ± {100 * own['covered_error']:.1f} % "
+        f"| {own['seconds']:.1f} | {own['peak_mb']} |"
+        for own in results
+        if own["setting"] in SETTINGS
+    ]
 
 
 def share_of(own: dict[str, Any]) -> str:
@@ -136,15 +139,14 @@ def fresh_table(results: list[dict[str, Any]]) -> list[str]:
         "| false | covered |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for own in results:
-        if own["setting"] in FRESH:
-            lines.append(
-                f"| {own['setting'].split(', ')[0]} | {own['letters']} | {own['longest']} "
-                f"| {own['epsilon']:g} | {own['people']:,} | {100 * own['floor']:.2g} % "
-                f"| {own['runs']} | {share_of(own)} | {sum(own['true'])} | {sum(own['false'])} "
-                f"| {100 * own['covered']:.0f} % |"
-            )
-    return lines
+    return lines + [
+        f"| {own['setting'].split(', ')[0]} | {own['letters']} | {own['longest']} "
+        f"| {own['epsilon']:g} | {own['people']:,} | {100 * own['floor']:.2g} % "
+        f"| {own['runs']} | {share_of(own)} | {sum(own['true'])} | {sum(own['false'])} "
+        f"| {100 * own['covered']:.0f} % |"
+        for own in results
+        if own["setting"] in FRESH
+    ]
 
 
 def peers_table(rows: list[Row], results: list[dict[str, Any]]) -> list[str]:
@@ -153,12 +155,12 @@ def peers_table(rows: list[Row], results: list[dict[str, Any]]) -> list[str]:
         "| method | runs | true | false | true above the first false | seconds to search | MB |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for own in results:
-        if own["setting"] == "paper":
-            lines.append(
-                f"| murmurs | {own['runs']} | {np.mean(own['true']):.1f} "
-                f"| {np.mean(own['false']):.2f} | – | {own['seconds']:.1f} | {own['peak_mb']} |"
-            )
+    lines += [
+        f"| murmurs | {own['runs']} | {np.mean(own['true']):.1f} "
+        f"| {np.mean(own['false']):.2f} | – | {own['seconds']:.1f} | {own['peak_mb']} |"
+        for own in results
+        if own["setting"] == "paper"
+    ]
     for name in dict.fromkeys((row["method"], row["step"]) for row in rows):
         own_rows = [row for row in rows if (row["method"], row["step"]) == name]
         lines.append(
@@ -202,7 +204,7 @@ def draw(rows: list[Row], path: Path) -> None:
         axes.minorticks_off()
         axes.set_xlabel("share of the string, in floors for its length")
         axes.set_title(title, fontsize=11)
-        axes.legend(fontsize=8, frameon=False, loc="upper left")
+        axes.legend(fontsize=8, frameon=False, loc="lower right")
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     left.set_ylabel("part of the strings that is found")
@@ -214,7 +216,7 @@ def draw(rows: list[Row], path: Path) -> None:
 def binned(points: list[tuple[float, bool]], edges: np.ndarray) -> tuple[list[float], list[float]]:
     """Return the middle of each range of shares with at least five strings, and the part found."""
     middles, parts = [], []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges.tolist()):
         found = [is_found for share, is_found in points if low <= share < high]
         if len(found) >= 5:
             middles.append(math.sqrt(low * high))
@@ -237,7 +239,7 @@ def main() -> None:
     document = {"settings": results, "peers": peers}
     (given.out / "dictionary.json").write_text(json.dumps(document, indent=1) + "\n")
     draw(rows, given.out / "dictionary.png")
-    page = (Path(__file__).parent / "dictionary_page.md").read_text()
+    page = (Path(__file__).parent / "dictionary_page.md").read_text(encoding="utf-8")
     for mark, lines in (
         ("main", main_table(results)),
         ("fresh", fresh_table(results)),

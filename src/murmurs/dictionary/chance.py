@@ -1,10 +1,9 @@
 """How likely a string is found, and so which shares can be found: known before anybody is asked.
 
 A string must not be lost on the way, and the levels after each of its letters must pay for the
-search. Both are followed level by level, for a string whose letters nothing predicts, so that each
-costs as much as any other. The score of a level is normal: its mean and deviation are those of a
-binomial number of reports, and strings of other people that share buckets by chance add to its
-noise. Nothing here was fitted to what a search found.
+search. Both are followed level by level, for a string whose letters nothing predicts. The score of
+a level is normal: its mean and deviation are those of a binomial number of reports, and strings of
+other people that share buckets by chance add to its noise.
 """
 
 from __future__ import annotations
@@ -36,6 +35,13 @@ The totals of all prefixes are logarithms of numbers that sum to about one, so 2
 than 1 / 2000 on average, and the last of these is some times smaller.
 """
 
+SURPRISE = 1.0
+"""What a letter costs more than if all were equally likely.
+
+The letter model has learnt from other strings, and expects other letters after the same two. For
+such a letter the cost is up to log 10 more, after letters that it has not seen none.
+"""
+
 CROWDED = 0.25
 """The squares of the shares of all rarer strings, as a part of the share of a string.
 
@@ -64,15 +70,15 @@ def chance_of(mechanism: Prefixes, people: float, share: float, length: int) -> 
 
     >>> from murmurs.mechanisms.prefix_levels import planned
     >>> asked = planned(4.0, longest=20, letters=38)
-    >>> [round(chance_of(asked, 10**6, share, 10), 1) for share in (0.002, 0.003, 0.004)]
-    [0.0, 0.4, 1.0]
+    >>> [round(chance_of(asked, 10**6, share, 10), 1) for share in (0.002, 0.003, 0.006)]
+    [0.0, 0.1, 1.0]
     """
     path = _path(mechanism, people, share, min(length, mechanism.lengths[-1]))
     return _kept(path) * _accepted(path, share)
 
 
 def usual_length(mechanism: Prefixes) -> int:
-    """Return three quarters of the longest length: so far, the floor depends little on lengths."""
+    """Return three quarters of the longest length; up to it, the floor depends little on length."""
     return max(1, 3 * mechanism.lengths[-1] // 4)
 
 
@@ -95,7 +101,14 @@ def floor_of(mechanism: Prefixes, people: float, length: int | None = None) -> f
 
 
 def people_needed(mechanism: Prefixes, share: float, length: int | None = None) -> int:
-    """Return how many people must answer for a string of this share to be found nearly always."""
+    """Return how many people must answer for a string of this share to be found nearly always.
+
+    The number is rounded up to three digits.
+
+    >>> from murmurs.mechanisms.prefix_levels import planned
+    >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
+    262000
+    """
     share = real(share, "share", 1e-9, 1.0)
     length = usual_length(mechanism) if length is None else length
     low, high = 1.0, float(MOST_PEOPLE)
@@ -108,7 +121,8 @@ def people_needed(mechanism: Prefixes, share: float, length: int | None = None) 
         middle = math.sqrt(low * high)
         is_found = chance_of(mechanism, middle, share, length) >= NEARLY_ALWAYS
         low, high = (low, middle) if is_found else (middle, high)
-    return math.ceil(high)
+    unit = int(10 ** max(len(str(int(high))) - 3, 0))
+    return math.ceil(high / unit) * unit
 
 
 def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Path:
@@ -134,13 +148,13 @@ def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Pat
 def _prices(mechanism: Prefixes, length: int) -> tuple[Floats, int]:
     """Return what the letters cost at each level, and the first level that sees the whole string.
 
-    The largest alphabet for the first length is assumed, with letters that are equally likely.
+    The largest alphabet for the first length is assumed, with letters that nothing predicts.
     """
     lengths, letter = mechanism.lengths, math.log(MOST_FIRST) / mechanism.lengths[0]
     prices, before = np.zeros(len(lengths)), 0
     for number, to in enumerate(lengths):
         letters = min(to, length + 1) - before  # the end of the string counts as a letter
-        prices[number] = letter * max(letters, 0)
+        prices[number] = (letter + (SURPRISE if number else 0.0)) * max(letters, 0)
         before = to
     whole = next((i for i, to in enumerate(lengths) if to > length), len(lengths) - 1)
     return prices, whole

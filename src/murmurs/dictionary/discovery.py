@@ -80,7 +80,7 @@ class Discovery:
         return (
             f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
             "nearly always found; rarer ones may be missing. To find strings of half that share, "
-            f"ask {_about(needed)} people."
+            f"ask {needed:,} people."
         )
 
     def survey(
@@ -164,9 +164,3 @@ class Discovery:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %"
-
-
-def _about(people: int) -> str:
-    """Return a number of people with two digits, rounded up."""
-    unit = 10 ** max(len(str(people)) - 2, 0)
-    return f"{-(-people // unit) * unit:,}"
