@@ -366,6 +366,12 @@ def slow_clients(folder: Path, crowd: int) -> dict[str, Any]:
     }
 
 
+def _priority() -> str:
+    """Say whether the benchmark had precedence over other programs."""
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    return f"; the server and the load ran at a raised priority (nice {nice})" if nice < 0 else ""
+
+
 def main() -> None:
     """Measure everything, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -387,6 +393,7 @@ def main() -> None:
             "cores": os.cpu_count(),
             "python": platform.python_version(),
             "sync_ms": 1e3 * sync_seconds(folder),
+            "priority": _priority(),
             "disk_free_gb": shutil.disk_usage(folder).free / 1e9,
         }
         if given.only:
