@@ -10,7 +10,7 @@ INTRODUCTION = """\
 Written by `python -m benchmarks.collector`. {cores} cores, Python {python}; the server, the load generator and the store on
 one machine. A submission is answered after it is durable; a small write takes {sync_ms:.2f} ms to become so here.
 
-**The machine was busy with other work**, as the load averages show{priority}. What the clock says is a lower limit; the
+**The machine was busy with other work**, as the load averages show. What the clock says is a lower limit; the
 server's processor time says what it does with a core of its own. The server is one process, whose threads share one
 interpreter, so it uses hardly more than one core.
 
