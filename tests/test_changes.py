@@ -134,6 +134,15 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
         {("breaks", "the labels of 'drink'"), ("resets", "the labels of 'drink'")},
     ),
     (
+        "label of a kept response added",
+        question("drink", labels=["espresso", "filter", "tea", "mate"], mechanism=LOSUE),
+        {
+            ("breaks", "the labels of 'drink'"),
+            ("breaks", "the mechanism of 'drink'"),
+            ("resets", "the mechanism of 'drink'"),
+        },
+    ),
+    (
         "k",
         question("sugar", labels=["yes", "no"], mechanism={"name": "KRR", "epsilon": 1.0}),
         {("breaks", "the labels of 'sugar'"), ("breaks", "the mechanism of 'sugar'")},

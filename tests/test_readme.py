@@ -39,6 +39,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("collecting.md", ["commute.toml", "commute_2.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),

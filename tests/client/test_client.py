@@ -20,6 +20,7 @@ from murmurs.client.sending import FOR_GOOD, LONGEST_WAIT
 from murmurs.randomness.sources import Given
 from murmurs.submission import SubmissionForm
 from tests.client.collectors import Clock, Collector, acknowledged, refusal
+from tests.test_secrecy import told
 
 TOML = """
 name = "coffee"
@@ -188,6 +189,23 @@ def test_a_spent_budget_refuses_with_the_reason_and_changes_nothing() -> None:
     assert device.queued == 2
 
 
+def test_the_apps_own_limit_holds_whatever_the_survey_allows() -> None:
+    state, clock = dict[str, Any](), Clock()
+    for version, budget in enumerate((20, 10**6), 1):
+        survey = changed(f"version = {version}\nlifetime_epsilon = {budget}")
+        device = client(survey, state, clock=clock, memory="value", limit=6)
+        device.answer({"cafe": "Luna", "hot": "yes"})
+    with pytest.raises(AnswerRefusedError, match=r"^this app allows a device epsilon 6 over its l"):
+        device.answer({"cafe": "Luna", "hot": "yes"})
+    stricter = client(changed("version = 3\nlifetime_epsilon = 5"), state, memory="value", limit=6)
+    with pytest.raises(
+        AnswerRefusedError, match=r"^survey 'coffee' allows a device epsilon 5 over"
+    ):
+        stricter.answer({"cafe": "Luna", "hot": "yes"})
+    with pytest.raises(ValueError, match="limit must be from 0 to"):
+        client(limit=-1)
+
+
 def test_ten_answers_fit_exactly_into_ten_times_their_epsilon() -> None:
     toml = 'name="s"\nlifetime_epsilon=3.3\n[[questions]]\nname="q"\nlabels=["a","b"]\nepsilon=0.33'
     device = client(Survey.from_toml(toml))
@@ -307,6 +325,19 @@ class Tail(Given):
 
     def below(self, n: int) -> int:
         return Given(self._tail).below(n) if n == 3600 else super().below(n)
+
+
+def test_a_clock_that_was_wrong_for_a_while_holds_up_nothing_for_years() -> None:
+    clock, collector = Clock(1_900_000_000), Collector(SURVEY)
+    device = client(delay=3600, clock=clock)
+    device.answer({"drink": "tea"})
+    due = device.next_send_after
+    assert due is not None
+    clock.now = due
+    assert device.send(lambda _: Reply(503)).problem is not None
+    clock.now = 1_800_000_000
+    assert device.next_send_after == clock.now
+    assert device.send(collector).taken == 1
 
 
 def test_nothing_is_sent_before_it_is_due() -> None:
@@ -562,7 +593,7 @@ def test_errors_never_quote_an_answer(answers: Any) -> None:
     device = client()
     with pytest.raises((ValueError, TypeError)) as error:
         device.answer(answers)
-    assert not any(secret in str(error.value) for secret in SECRETS)
+    assert not any(secret in told(error.value) for secret in SECRETS)
     assert device.queued == 0
     assert device.spent == 0.0
 
@@ -585,5 +616,10 @@ def test_a_memory_is_the_surveys_or_must_be_given() -> None:
         client(changed(""), memory="period")
     with pytest.raises(ValueError, match="has memory 'period' for its questions: leave memory out"):
         client(memory="value")
+    with pytest.raises(ValueError, match="memory names 'hot', which is none of the questions wi"):
+        client(changed(""), memory={"hot": "value"})
+    fresh = Survey.from_toml('name="s"\n[[questions]]\nname="q"\nlabels=["a","b"]\nepsilon=1.0')
+    with pytest.raises(ValueError, match="no question of survey 's' has a permanent response: le"):
+        client(fresh, memory="value")
     client(changed(""), memory="period", period="week").answer(ANSWERS)
     client(memory="period").answer(ANSWERS)
