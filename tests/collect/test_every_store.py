@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from murmurs.collect.restore import restore
 from murmurs.collect.store import Part, Store, StoreError, Token, UnknownSurveyError
-from murmurs.collect.stores import formats, open_store
+from murmurs.collect.stores import folding, formats, open_store
 from murmurs.submission import Submission
 from tests.collect.conftest import NewPlace
 from tests.collect.made import EVERY_KIND, FORMS, PLAIN, Model, check_same, submission
@@ -52,6 +52,38 @@ def test_counts_are_those_of_the_mechanism_for_every_kind(store: Store, folded: 
     ]
     check_same(store, model, [*parts, Part(P, "hot"), Part(P, "hot", None, 0, 10)])
     assert model.counts(Part(E, "category", "north", 20_001, 20_001)).n > 0
+
+
+def test_folds_in_many_small_parts_lose_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folding, "MOST_AT_ONCE", 8)
+    monkeypatch.setattr(folding, "_LARGE", 20)
+    model = filled(store, n=9)
+    check_same(store, model)
+    store.fold()
+    check_same(store, model)
+    store.verify()
+    assert len(list(store.reports(Part(E, "open product")))) > 6  # more rows than days and segments
+
+
+def test_reports_that_are_deleted_during_a_fold_are_not_counted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = filled(store)
+    deleted: list[int] = []
+
+    def delete_meanwhile(self: folding.Fold) -> None:
+        if not deleted:
+            deleted.append(store.forget_reports(E, 20_002))
+        prepare(self)
+
+    prepare = folding.Fold.prepare
+    monkeypatch.setattr(folding.Fold, "prepare", delete_meanwhile)
+    store.fold()
+    assert deleted == [model.forget_reports(E, 20_002)]
+    check_same(store, model)
+    store.verify()
 
 
 def test_an_id_counts_once_within_a_call_and_across_calls(store: Store) -> None:

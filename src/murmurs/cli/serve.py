@@ -107,6 +107,7 @@ def command(
         from murmurs.collect.server import Address
         from murmurs.collect.service import Plan, started
         from murmurs.collect.store import StoreError
+        from murmurs.collect.stores import without_password
         from murmurs.collect.upkeep import Schedule
     except ImportError as error:
         raise ImportError(
@@ -123,11 +124,12 @@ def command(
     )
     try:
         with started(plan) as running:
+            shown = without_password(place)
             if as_json:
                 told = None if running.token_file is None else str(running.token_file)
-                print_json({"url": running.url, "store": place, "new_token_file": told})
+                print_json({"url": running.url, "store": shown, "new_token_file": told})
             else:
-                _tell(running.url, place, running.token_file)
+                _tell(running.url, shown, running.token_file)
             running.run()
         if not as_json:
             say("stopped")

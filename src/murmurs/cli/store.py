@@ -10,6 +10,7 @@ import click
 
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.cli.token import opened, store_option
+from murmurs.collect.stores import without_password
 
 if TYPE_CHECKING:
     from murmurs.collect.store import Store
@@ -58,7 +59,7 @@ def check(place: str, as_json: bool) -> None:
     if as_json:
         print_json({"damaged": False, "bytes": size, "surveys": surveys})
         return
-    say(f"{place}: no damage found, {size:,} bytes")
+    say(f"{without_password(place)}: no damage found, {size:,} bytes")
     for survey in surveys:
         say(f"{survey['survey']} version {survey['version']}, {survey['state']}")
         for name, n in survey["reports"].items():
@@ -82,7 +83,11 @@ def backup(file: Path, place: str, as_json: bool) -> None:
     """
     with opened(place) as store:
         store.backup(file)
-    _tell(f"backup of {place} written to {file}", {"bytes": file.stat().st_size}, as_json)
+    _tell(
+        f"backup of {without_password(place)} written to {file}",
+        {"bytes": file.stat().st_size},
+        as_json,
+    )
 
 
 @command.command("restore", cls=Command)
@@ -106,7 +111,7 @@ def restore(file: Path, place: str, as_json: bool) -> None:
             document = {"surveys": len(store.collections()), "bytes": store.size()}
     except StoreError as error:
         raise ValueError(str(error)) from None
-    _tell(f"{file} restored to {place}", document, as_json)
+    _tell(f"{file} restored to {without_password(place)}", document, as_json)
 
 
 @command.command("export", cls=Command)
@@ -127,7 +132,7 @@ def export(folder: Path, place: str, as_json: bool) -> None:
     if as_json:
         print_json({"reports": found})
         return
-    say(f"exported {place} to {folder}")
+    say(f"exported {without_password(place)} to {folder}")
     for name, n in found.items():
         say(f"  {name}: {n:,} reports")
 
@@ -147,7 +152,7 @@ def vacuum(place: str, as_json: bool) -> None:
         store.fold()
         store.vacuum()
         after = store.size()
-    what = f"{place} takes {after:,} bytes, and took {before:,} before"
+    what = f"{without_password(place)} takes {after:,} bytes, and took {before:,} before"
     _tell(what, {"bytes": after, "before": before}, as_json)
 
 

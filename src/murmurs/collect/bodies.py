@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
+from murmurs.collect.limits import Room
 from murmurs.collect.refusals import RefusedError
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -33,7 +34,9 @@ def announced(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
     return int(text) if text is not None and text.isdigit() else None
 
 
-async def read_body(receive: Receive, length: int | None, most: int, seconds: float) -> bytes:
+async def read_body(
+    receive: Receive, length: int | None, most: int, seconds: float, room: Room
+) -> bytes:
     """Return the body of a request; refuse one that is too long or too slow."""
     if length is not None and length > most:
         raise too_long(most)
@@ -41,8 +44,10 @@ async def read_body(receive: Receive, length: int | None, most: int, seconds: fl
         async with asyncio.timeout(seconds):
             body, more = await _part(receive)
             parts, size = [body], len(body)
+            room.take(size)
             while more and size <= most:
                 body, more = await _part(receive)
+                room.take(len(body))
                 parts.append(body)
                 size += len(body)
     except TimeoutError:

@@ -51,28 +51,43 @@ JSON_WEIGHT = 20
 
 
 class Memory:
-    """How many bytes the bodies of all requests take; each takes its part before it is read.
+    """How many bytes the bodies of all requests take.
 
     >>> memory = Memory(100)
-    >>> memory.take(80), memory.used
-    (None, 80)
-    >>> memory.take(30)
+    >>> with Room(memory) as one, Room(memory) as other:
+    ...     one.take(80)
+    ...     other.take(30)
     Traceback (most recent call last):
     murmurs.collect.refusals.RefusedError: too many requests are being read: ...
+    >>> memory.used
+    0
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.used = most, 0
 
+
+class Room:
+    """What one request takes of the memory: as much as has arrived, until it is answered.
+
+    What a client only announces takes nothing, so that those who do not send cannot fill it.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self._taken = memory, 0
+
     def take(self, size: int) -> None:
         """Take room, or refuse the request if there is not enough."""
-        if self.used + size > self.most:
+        if self._memory.used + size > self._memory.most:
             raise busy("too many requests are being read: send this one again later")
-        self.used += size
+        self._memory.used += size
+        self._taken += size
 
-    def give(self, size: int) -> None:
-        """Give room back."""
-        self.used -= size
+    def __enter__(self) -> Room:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._memory.used -= self._taken
 
 
 class Rates:

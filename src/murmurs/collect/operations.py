@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from murmurs.collect import tokens
 from murmurs.collect.bodies import ClientGoneError, announced, header, read_body
+from murmurs.collect.limits import JSON_WEIGHT, Room
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, refused
 from murmurs.collect.store import StoreError, Token, UnknownSurveyError
@@ -130,23 +131,19 @@ class Endpoint:
         operation, headers = self.operation, scope["headers"]
         token = self.holder(headers)
         query = _query(scope["query_string"], operation.query)
-        length, body, taken = announced(headers), None, 0
-        if operation.body is None:
-            _refuse_body(headers, length)
-        else:
-            _check_media(headers, operation.media)
-            limits, memory = self.collector.limits, self.collector.memory
-            taken = limits.json if length is None else min(length, limits.json)
-            memory.take(taken)
-        try:
-            if operation.body is not None:
-                raw = await read_body(receive, length, limits.json, limits.body_seconds)
+        length, body = announced(headers), None
+        with Room(self.collector.memory) as room:
+            if operation.body is None:
+                _refuse_body(headers, length)
+            else:
+                _check_media(headers, operation.media)
+                limits = self.collector.limits
+                raw = await read_body(receive, length, limits.json, limits.body_seconds, room)
+                room.take(len(raw) * (JSON_WEIGHT - 1))
                 body = raw if operation.body is bytes else _decoded(raw, operation.body)
             path = scope.get("path_params", {})
             assert operation.handle is not None
             return await operation.handle(self.collector, Call(path, query, body, token, headers))
-        finally:
-            self.collector.memory.give(taken)
 
     def holder(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
         """Return the token of a request that needs one; refuse it without a valid one."""

@@ -28,7 +28,7 @@ def restore(backup: Path, place: str | Path) -> Store:
     assert isinstance(store, PostgreSQLStore)
     try:
         with (
-            tempfile.TemporaryDirectory() as folder,
+            tempfile.TemporaryDirectory(dir=backup.absolute().parent) as folder,
             contextlib.closing(_restored(backup, Path(folder, "store"))) as copy,
         ):
             copy.pour_into(store)

@@ -13,9 +13,9 @@ import msgspec
 from starlette.types import Receive, Scope
 
 from murmurs.collect import tokens
-from murmurs.collect.bodies import announced, header, read_body, too_long
+from murmurs.collect.bodies import announced, header, read_body
 from murmurs.collect.collector import Collector
-from murmurs.collect.limits import JSON_WEIGHT
+from murmurs.collect.limits import JSON_WEIGHT, Room
 from murmurs.collect.operations import Answer, Endpoint, Operation, media_type
 from murmurs.collect.refusals import RefusedError, busy
 from murmurs.collect.replies import Reply, json_reply
@@ -89,18 +89,14 @@ class SubmitEndpoint(Endpoint):
         if media not in (JSON, BINARY):
             raise RefusedError(415, "media", f"Content-Type must be {JSON} or {BINARY}")
         most = collector.limits.json if media == JSON else collector.limits.body
-        length = announced(headers)
-        if length is not None and length > most:
-            raise too_long(most)
-        room = (most if length is None else length) * (JSON_WEIGHT if media == JSON else 1)
-        collector.memory.take(room)
-        try:
-            body = await read_body(receive, length, most, collector.limits.body_seconds)
+        seconds = collector.limits.body_seconds
+        with Room(collector.memory) as room:
+            body = await read_body(receive, announced(headers), most, seconds, room)
+            if media == JSON:
+                room.take(len(body) * (JSON_WEIGHT - 1))
             submissions = await self._read(body, media, key)
             del body
             return await self._keep(submissions)
-        finally:
-            collector.memory.give(room)
 
     def _key(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
         """Return the key of a request; refuse one that is not known, and none if one is needed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from murmurs.collect.store import Store
 
@@ -22,3 +23,19 @@ def open_store(place: str | Path, *, quota: int | None = None, collecting: bool 
     from murmurs.collect.stores.sqlite import SQLiteStore
 
     return SQLiteStore(place, quota=quota, collecting=collecting)
+
+
+def without_password(place: str | Path) -> str:
+    """Return where a store is, as it may be shown.
+
+    >>> without_password("postgresql://ann:secret@db.example/surveys?password=secret")
+    'postgresql://ann@db.example/surveys'
+    """
+    text = str(place)
+    if not text.startswith(_SERVERS):
+        return text
+    parts = urlsplit(text)
+    user, at, host = parts.netloc.rpartition("@")
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
+    netloc = user.partition(":")[0] + at + host
+    return parts._replace(netloc=netloc, query=urlencode(query, quote_via=quote)).geturl()

@@ -99,6 +99,7 @@ class PostgreSQLStore(Relational):
         ((schema,),) = session.run("select quote_ident(current_schema())")
         if schema is None:
             raise StoreError(f"the {self.place} has no schema of its search_path: create it first")
+        session.take_time()
         session.hold("format")
         ((there,),) = session.run("select to_regclass(:name)::text", name=f"{schema}.meta")
         if there is None:
@@ -139,12 +140,16 @@ class PostgreSQLStore(Relational):
                 db.execute(b"rollback")
             raise
         finally:
-            if db.closed or db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                db.close()
-            else:
-                self._idle.append(db)
-            if self._closed:
-                self._close_idle()
+            self._put_back(db)
+
+    def _put_back(self, db: psycopg.Connection[Row]) -> None:
+        """Let others use a connection, unless it broke or the store was closed."""
+        if db.closed or db.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            db.close()
+        else:
+            self._idle.append(db)
+        if self._closed:
+            self._close_idle()
 
     def _write(self, work: Callable[[Session], Result]) -> Result:
         def attempt() -> Result:
@@ -208,7 +213,7 @@ class PostgreSQLStore(Relational):
             if db is not None:
                 with contextlib.suppress(psycopg.Error):
                     PostgreSQLSession(db).unlock("fold")
-                    self._idle.append(db)
+                self._put_back(db)
 
     def _lock_folding(self) -> psycopg.Connection[Row] | None:
         """Return a connection with the lock on folding, if nobody else has it."""
@@ -219,7 +224,7 @@ class PostgreSQLStore(Relational):
             db.close()
             raise
         if not mine:
-            self._idle.append(db)
+            self._put_back(db)
             return None
         return db
 
@@ -244,6 +249,7 @@ class PostgreSQLStore(Relational):
 
         def fill(session: Session) -> None:
             assert isinstance(session, PostgreSQLSession)
+            session.take_time()
             session.hold("format")
             if session.run("select 1 from surveys union all select 1 from tokens"):
                 raise StoreError(f"the {self.place} has surveys or tokens: restore to a new one")

@@ -121,6 +121,11 @@ class PostgreSQLSession:
         """Wait until no other transaction changes counts; then none does before this one ends."""
         self.hold("counts")
 
+    def take_time(self) -> None:
+        """Let the statements of this transaction take as long as they need."""
+        self.run("set local statement_timeout = 0")
+        self.run("set local lock_timeout = 0")
+
     def hold(self, what: str) -> None:
         """Wait for the lock of this name, and have it until the transaction ends."""
         self.run(_HOLD, what=what)

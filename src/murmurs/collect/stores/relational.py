@@ -65,10 +65,14 @@ _KEPT = (
     f"select reports from kept where {_MEANT} union all select reports from recent where {_MEANT}"
 )
 _DAYS = """
+with chosen as (
+    select number, segment from series where survey = :survey and question = :question
+)
 select day, segment, sum(n) from (
-    select series, day, n from counts union all select series, day, n from recent
-) as both_tables join series on series.number = both_tables.series
-where survey = :survey and question = :question group by day, segment order by day, segment
+    select series, day, n from counts where series in (select number from chosen)
+    union all select series, day, n from recent where series in (select number from chosen)
+) as found join chosen on chosen.number = found.series
+group by day, segment order by day, segment
 """
 _ADD_TOKEN = """
 insert into tokens (name, digest, scope, surveys) values (:name, :digest, :scope, :surveys)
