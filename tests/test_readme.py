@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from docs.http_tables import TABLES
 from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
@@ -136,6 +137,7 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
         assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
     others = ["best", "layers", "estimators", "accuracy", "memories", "promises"]
+    others += list(TABLES)
     assert sorted(tables) == sorted([*NAMES, *others])
 
 

@@ -90,6 +90,36 @@ def test_estimates_of_many_devices_find_the_truth() -> None:
     assert 6 * found.standard_errors("respondents")[0] < 0.25
 
 
+def test_a_combination_that_is_reported_once_may_have_a_permanent_response() -> None:
+    survey = Survey.from_toml("""
+name = "cups"
+memory = "value"
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[questions]]
+name = "size"
+labels = ["small", "large"]
+epsilon = 1.0
+[[joint]]
+name = "cup"
+questions = ["hot", "size"]
+once = true
+mechanism = {name = "BasicRappor", f = 0.5, p = 0.0, q = 1.0}
+""")
+    device, other = client(survey), client(survey)
+    cup = {"hot": "no", "size": "large"}
+    seen = {device.answer(cup).reports["cup"] for _ in range(20)}
+    assert len(seen) == 1  # with p = 0 and q = 1 a report is the response itself
+    assert device.spent == pytest.approx(survey["cup"].mechanism.epsilon_permanent_realised)  # type: ignore[union-attr]
+    device.answer({**cup, "hot": "yes"})
+    assert device.spent == 2 * survey["cup"].mechanism.epsilon_permanent_realised  # type: ignore[union-attr]
+    drawn = {client(survey).answer(cup).reports["cup"] for _ in range(60)}
+    assert len(drawn) > 1  # each device has a secret of its own
+    assert other.spent == 0.0
+
+
 def test_a_segment_is_that_of_the_device() -> None:
     survey = changed('segments = ["beta", "release"]')
     assert client(survey, segment="beta", memory="value").answer(ANSWERS).segment == "beta"
