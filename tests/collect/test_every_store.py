@@ -328,6 +328,8 @@ def test_a_backup_is_restored_to_every_kind_of_store(
             restore(backup, place)
     with pytest.raises(FileExistsError, match="a backup is written to a new file"):
         store.backup(backup)
+    with pytest.raises(FileNotFoundError, match="there is no such directory"):
+        store.backup(backup.parent / "nowhere" / "backup.sqlite")
     check_same(store, model)
     assert [path.name for path in backup.parent.iterdir() if path.is_file()] == [backup.name]
 
