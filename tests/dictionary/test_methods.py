@@ -11,7 +11,7 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs import Dictionary, Discovery, discover
-from murmurs.dictionary.power import chances_of, floor_of
+from murmurs.dictionary.power import chances_of, floor_of, people_needed
 from murmurs.mechanisms import NGrams, Prefixes, from_document
 from murmurs.mechanisms.dictionary import MOST_CELLS
 
@@ -230,8 +230,8 @@ def test_strings_are_found_as_often_as_was_said(
 @every
 def test_what_was_missed_says_how_many_people_would_find_it(method: str) -> None:
     found = found_by(method, {"tea": 3000}, alphabet="aet", longest=4)
-    half = floor_of(found.mechanism, 4 * found.counts.n)
-    assert half == pytest.approx(found.floor / 2, rel=0.25)
+    needed = people_needed(found.mechanism, found.floor / 2)
+    assert floor_of(found.mechanism, needed) == pytest.approx(found.floor / 2, rel=0.01)
     assert found.missed.endswith("people.")
     assert found.missed.startswith(f"Strings of up to {3 if method == 'prefix' else 4} letters")
 
