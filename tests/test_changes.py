@@ -232,7 +232,10 @@ def test_each_kind_of_edit_is_told(edit: Any, wanted: set[tuple[str, str]]) -> N
     assert found.old.fingerprint != found.new.fingerprint
 
 
-@pytest.mark.parametrize("edit", [e[1] for e in EDITS if e[0] != "back"], ids=str)
+FORWARD = [e for e in EDITS if e[0] != "back"]
+
+
+@pytest.mark.parametrize("edit", [e[1] for e in FORWARD], ids=[e[0] for e in FORWARD])
 def test_a_higher_version_allows_every_edit(edit: Any) -> None:
     found = compare_surveys(OLD, edited(edit, top(version=3)))
     assert found.version_raised
