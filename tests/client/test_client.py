@@ -120,6 +120,28 @@ mechanism = {name = "BasicRappor", f = 0.5, p = 0.0, q = 1.0}
     assert other.spent == 0.0
 
 
+def test_a_device_stays_in_its_cohort_and_pays_once_for_a_string() -> None:
+    survey = Survey.from_toml("""
+name = "homes"
+memory = "value"
+[[questions]]
+name = "page"
+mechanism = {name = "Rappor", width = 16, hashes = 2, cohorts = 64, f = 0.5, p = 0.25, q = 0.75}
+""")
+    page = survey.question("page").mechanism
+    cohorts = set()
+    for _ in range(12):
+        device = client(survey)
+        own = {
+            page.shape.unpack(device.answer({"page": text}).reports["page"]).cohort
+            for text in ("a.example", "b.example", "a.example", "Zu\u0308rich", "Z\u00fcrich")
+        }
+        assert len(own) == 1
+        cohorts |= own
+        assert device.spent == pytest.approx(3 * page.epsilon_permanent_realised)  # type: ignore[union-attr]
+    assert len(cohorts) > 3  # by chance about 1e-12, if cohorts are drawn uniformly
+
+
 def test_a_segment_is_that_of_the_device() -> None:
     survey = changed('segments = ["beta", "release"]')
     assert client(survey, segment="beta", memory="value").answer(ANSWERS).segment == "beta"
