@@ -222,6 +222,14 @@ def test_extras_that_pages_name_exist() -> None:
     assert listed == extras
 
 
+def test_the_tests_that_the_page_of_threats_names_are_there() -> None:
+    text = (DOCS / "threats.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/.]*)`", text))
+    assert len(named) > 8
+    for name in named:
+        assert (DOCS.parent / name).exists(), name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -90,6 +90,58 @@ def test_estimates_of_many_devices_find_the_truth() -> None:
     assert 6 * found.standard_errors("respondents")[0] < 0.25
 
 
+def test_a_combination_that_is_reported_once_may_have_a_permanent_response() -> None:
+    survey = Survey.from_toml("""
+name = "cups"
+memory = "value"
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[questions]]
+name = "size"
+labels = ["small", "large"]
+epsilon = 1.0
+[[joint]]
+name = "cup"
+questions = ["hot", "size"]
+once = true
+mechanism = {name = "BasicRappor", f = 0.5, p = 0.0, q = 1.0}
+""")
+    device, other = client(survey), client(survey)
+    cup = {"hot": "no", "size": "large"}
+    seen = {device.answer(cup).reports["cup"] for _ in range(20)}
+    assert len(seen) == 1  # with p = 0 and q = 1 a report is the response itself
+    assert device.spent == pytest.approx(survey["cup"].mechanism.epsilon_permanent_realised)  # type: ignore[union-attr]
+    device.answer({**cup, "hot": "yes"})
+    assert device.spent == 2 * survey["cup"].mechanism.epsilon_permanent_realised  # type: ignore[union-attr]
+    drawn = {client(survey).answer(cup).reports["cup"] for _ in range(60)}
+    assert len(drawn) > 1  # each device has a secret of its own
+    assert other.spent == 0.0
+
+
+def test_a_device_stays_in_its_cohort_and_pays_once_for_a_string() -> None:
+    survey = Survey.from_toml("""
+name = "homes"
+memory = "value"
+[[questions]]
+name = "page"
+mechanism = {name = "Rappor", width = 16, hashes = 2, cohorts = 64, f = 0.5, p = 0.25, q = 0.75}
+""")
+    page = survey.question("page").mechanism
+    cohorts = set()
+    for _ in range(12):
+        device = client(survey)
+        own = {
+            page.shape.unpack(device.answer({"page": text}).reports["page"]).cohort
+            for text in ("a.example", "b.example", "a.example", "Zu\u0308rich", "Z\u00fcrich")
+        }
+        assert len(own) == 1
+        cohorts |= own
+        assert device.spent == pytest.approx(3 * page.epsilon_permanent_realised)  # type: ignore[union-attr]
+    assert len(cohorts) > 3  # by chance about 1e-12, if cohorts are drawn uniformly
+
+
 def test_a_segment_is_that_of_the_device() -> None:
     survey = changed('segments = ["beta", "release"]')
     assert client(survey, segment="beta", memory="value").answer(ANSWERS).segment == "beta"
