@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -276,7 +276,7 @@ def full_disk(folder: Path) -> dict[str, Any]:
     form = SubmissionForm(SURVEY)
     rng = np.random.default_rng(1)
     reports = rng.integers(0, 16, 500_000).astype(np.uint8)
-    acknowledged, statuses, reasons = 0, [], set()
+    acknowledged, statuses, reasons = 0, list[int](), set[str]()
     try:
         with served(disk / "store", SURVEY) as server:
             ballast = disk / "ballast"
@@ -376,7 +376,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="murmurs-bench-") as name:
         folder = Path(name)
-        parts = {
+        parts: dict[str, Callable[[], Any]] = {
             "ingest": lambda: ingest(folder, given.seconds),
             "results": lambda: results(folder, given.people),
             "full_disk": lambda: full_disk(folder),

@@ -21,12 +21,11 @@ from murmurs.submission import Submission
 from murmurs.survey import Survey
 
 MOST = 20_000
-SURVEY = Survey.from_toml(f"""
+SURVEY = Survey.from_toml("""
 name = "numbered"
 [[questions]]
 name = "which"
-labels = {[str(number) for number in range(MOST)]}
-mechanism = {{name = "KRR", epsilon = 1.0}}
+mechanism = {name = "ORR", epsilon = 2.0, width = 128, cohorts = 256}
 """)
 FINGERPRINT = SURVEY.fingerprint
 OUTSTANDING = 32

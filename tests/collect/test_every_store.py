@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from murmurs.collect.restore import restore
 from murmurs.collect.store import Part, Store, StoreError, Token, UnknownSurveyError
 from murmurs.collect.stores import folding, formats, open_store
+from murmurs.collect.stores.sqlite import SQLiteStore
 from murmurs.submission import Submission
 from tests.collect.conftest import NewPlace
 from tests.collect.made import EVERY_KIND, FORMS, PLAIN, Model, check_same, submission
@@ -316,6 +317,8 @@ def test_a_backup_is_restored_to_every_kind_of_store(
         with contextlib.closing(restore(backup, place)) as other:
             check_same(other, model)
             assert other.tokens() == (token,)
+            if isinstance(other, SQLiteStore):
+                assert other._pragma("auto_vacuum") == 2  # it can give room back
             again = [submission(PLAIN, 0), submission(PLAIN, 77)]
             assert other.add(again, 20_009) == [False, True]
             other.fold()
@@ -325,6 +328,8 @@ def test_a_backup_is_restored_to_every_kind_of_store(
             restore(backup, place)
     with pytest.raises(FileExistsError, match="a backup is written to a new file"):
         store.backup(backup)
+    with pytest.raises(FileNotFoundError, match="there is no such directory"):
+        store.backup(backup.parent / "nowhere" / "backup.sqlite")
     check_same(store, model)
     assert [path.name for path in backup.parent.iterdir() if path.is_file()] == [backup.name]
 

@@ -31,7 +31,7 @@ def counted(place: str) -> Integers:
     """Return how often each submission was counted; opening the store needs no other hand."""
     with contextlib.closing(open_store(place)) as store:
         store.verify()
-        return store.counts(Part(FINGERPRINT, "which")).cells
+        return store.counts(Part(FINGERPRINT, "which")).cells.ravel()
 
 
 KILLS = {"sqlite": 5, "postgresql": 2}

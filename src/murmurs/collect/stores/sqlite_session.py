@@ -152,13 +152,16 @@ def locked(directory: Path) -> apsw.Connection:
 
 def write_copy(source: Session, path: Path) -> None:
     """Write everything in a store of any kind to a new database."""
-    with contextlib.closing(apsw.Connection(str(path))) as db, db:
+    with contextlib.closing(apsw.Connection(str(path))) as db:
+        db.execute("pragma auto_vacuum = incremental")
+        db.execute("begin")
         db.execute(SCHEMA)
         db.execute("insert into meta values ('format', ?)", (str(formats.FORMAT),))
         for table, columns in formats.COLUMNS.items():
             names, marks = ", ".join(columns), ", ".join("?" * len(columns))
             rows = source.stream(f"select {names} from {table}", at_once=_COPIED.get(table, 10))
             db.executemany(f"insert into {table} ({names}) values ({marks})", rows)
+        db.execute("commit")
 
 
 _COPIED = {"ids": 10_000}
