@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,9 +63,9 @@ mechanism = {{name = "ORR", epsilon = 2.0, width = 16, cohorts = 128}}
 """)
 
 LOADS = {
-    "single reports, JSON": ("json", 1, 64, 4_000, "requests/s"),
-    "batches of 100, JSON": ("json", 100, 64, 300_000, "reports/s"),
-    "batches of 10,000, binary": ("binary", 10_000, 16, 5_000_000, "reports/s"),
+    "single reports, JSON": ("json", 1, 512, 4_000, "requests/s"),
+    "batches of 100, JSON": ("json", 100, 256, 300_000, "reports/s"),
+    "batches of 10,000, binary": ("binary", 10_000, 32, 5_000_000, "reports/s"),
 }
 
 
@@ -226,8 +226,8 @@ def results(folder: Path, people: int) -> list[dict[str, Any]]:
     }
     with contextlib.closing(open_store(place)) as store:
         store.publish(LARGE, 20_000)
-        for day in range(10):
-            reports = {q.name: q.encode_many(answers[q.name], rng) for q in LARGE.questions}
+        reports = {q.name: q.encode_many(answers[q.name], rng) for q in LARGE.questions}
+        for day in range(10):  # the same reports every day, which costs as much to add up
             store.add([form.make(reports)], 20_000 + day)
         store.fold()
     cats = "&".join(f"candidates=cat%20{i}" for i in range(47)) + "&candidates=Luna&candidates=Leo"
@@ -276,7 +276,7 @@ def full_disk(folder: Path) -> dict[str, Any]:
     form = SubmissionForm(SURVEY)
     rng = np.random.default_rng(1)
     reports = rng.integers(0, 16, 500_000).astype(np.uint8)
-    acknowledged, statuses, reasons = 0, [], set()
+    acknowledged, statuses, reasons = 0, list[int](), set[str]()
     try:
         with served(disk / "store", SURVEY) as server:
             ballast = disk / "ballast"
@@ -376,7 +376,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="murmurs-bench-") as name:
         folder = Path(name)
-        parts = {
+        parts: dict[str, Callable[[], Any]] = {
             "ingest": lambda: ingest(folder, given.seconds),
             "results": lambda: results(folder, given.people),
             "full_disk": lambda: full_disk(folder),

@@ -10,9 +10,9 @@ INTRODUCTION = """\
 Written by `python -m benchmarks.collector`. {cores} cores, Python {python}; the server, the load generator and the store on
 one machine. A submission is answered after it is durable; a small write takes {sync_ms:.2f} ms to become so here.
 
-**The machine was busy with other work**, as the load averages show, so what the clock says is a lower limit. The server's
-processor time says what it does with a core of its own. The server is one process, whose threads share one interpreter, so
-it uses hardly more than one core.
+**The machine was busy with other work**, as the load averages show. What the clock says is a lower limit; the
+server's processor time says what it does with a core of its own. The server is one process, whose threads share one
+interpreter, so it uses hardly more than one core.
 
 ## Submissions
 
@@ -25,8 +25,8 @@ sends its next request when the last one is answered. Load average is of all pro
 
 INGEST = (
     "| {what} | {bar:,} {unit} | {measured:,.0f} | {per_server_cpu_second:,.0f} | "
-    "{server_cpu_us_per_request:.0f} | {load_cpu_us_per_request:.0f} | {processors_of_server:.2f} + "
-    "{processors_of_load:.2f} | {load_average:.1f} | {p50_ms:.0f}, {p99_ms:.0f} |\n"
+    "{server_cpu_us_per_request:.0f} | {load_cpu_us_per_request:.0f} | {processors_of_server:.2f} "
+    "+ {processors_of_load:.2f} | {load_average:.1f} | {p50_ms:.0f}, {p99_ms:.0f} |\n"
 )
 
 RESULTS = """
@@ -34,8 +34,8 @@ In every run exactly the acknowledged reports were counted; the benchmark stops 
 
 ## Results
 
-{reports:,} people on ten days. Each request asks for another level of the intervals, so that nothing is kept from an earlier
-one; then the last request is sent again.
+{reports:,} people on ten days. Each request asks for another level of the intervals, so that
+nothing is kept from an earlier one; then the last request is sent again.
 
 | result | ms by the clock | ms of processor time | asked again, ms |
 |---|---:|---:|---:|
@@ -46,26 +46,29 @@ RESULT = "| {what} | {ms:.0f} | {cpu_ms:.0f} | {kept_ms:.0f} |\n"
 MEMORY = """
 ## Memory
 
-Three loads at once for {minutes:g} minutes, {submissions:,} submissions: {start_mb:.0f} MB at the start, {middle_mb:.0f} MB after
-half of the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at most. A straight line through the second half changes by
-{slope_mb_per_hour:+.0f} MB an hour. This is extrapolated from minutes: no whole hour was run.
+Three loads at once for {minutes:g} minutes, {submissions:,} submissions: {start_mb:.0f} MB at the
+start, {middle_mb:.0f} MB after half of the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at
+most. A straight line through the second half changes by {slope_mb_per_hour:+.0f} MB an hour. This
+is extrapolated from minutes: no whole hour was run.
 
 ## A full disk
 
 """
 
 DISK = """\
-A disk of {size_mb} MB took {accepted_before} submissions of 500,000 reports. Then the collector answered {status_when_full}
-({reason[0]}), `/health` answered {health_when_full} and `/ready` {ready_when_full}. After room was made, the next submission was answered
-with {status_after_room}. Acknowledged were {acknowledged:,} reports, counted {counted:,}.
+A disk of {size_mb} MB took {accepted_before} submissions of 500,000 reports. Then the collector
+answered {status_when_full} ({reason[0]}), `/health` answered {health_when_full} and `/ready`
+{ready_when_full}. After room was made, the next submission was answered with {status_after_room}.
+Acknowledged were {acknowledged:,} reports, counted {counted:,}.
 """
 
 SLOW = """
 ## Slow clients
 
-{slow_clients} connections that begin a request and never finish it, half of them in the head and half in the body. A submission
-took {alone_ms:.0f} ms without them and {among_slow_clients_ms:.0f} ms among them. Each slow client took {memory_per_slow_client_kb:.0f} KB. All but
-{left_after_60_s} were cut off, the last after {last_cut_off_after_s:.0f} seconds.
+{slow_clients} connections that begin a request and never finish it, half of them in the head and
+half in the body. A submission took {alone_ms:.0f} ms without them and {among_slow_clients_ms:.0f}
+ms among them. Each slow client took {memory_per_slow_client_kb:.0f} KB. All but {left_after_60_s}
+were cut off, the last after {last_cut_off_after_s:.0f} seconds.
 """
 
 

@@ -11,7 +11,8 @@ of N people, unbiased estimate, default parameters. ``best`` has the best mechan
 are those of pyproject.toml, each module with the first sentence of its docstring.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
 rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
-what each memory of a device promises, with and without its price.
+what each memory of a device promises, with and without its price; those of `http_tables` what
+the collector declares.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from docs import http_tables
 
 from murmurs import KRR, Subset, estimators
 from murmurs.device import MEMORIES
@@ -70,6 +75,8 @@ def relative(name: str, k: int, epsilon: float) -> float:
 
 def table(name: str) -> str:
     """Return a table by its name in the pages."""
+    if name in http_tables.TABLES:
+        return http_tables.TABLES[name]()
     if name == "layers":
         return layers()
     if name == "estimators":

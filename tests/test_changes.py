@@ -134,6 +134,15 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
         {("breaks", "the labels of 'drink'"), ("resets", "the labels of 'drink'")},
     ),
     (
+        "label of a kept response added",
+        question("drink", labels=["espresso", "filter", "tea", "mate"], mechanism=LOSUE),
+        {
+            ("breaks", "the labels of 'drink'"),
+            ("breaks", "the mechanism of 'drink'"),
+            ("resets", "the mechanism of 'drink'"),
+        },
+    ),
+    (
         "k",
         question("sugar", labels=["yes", "no"], mechanism={"name": "KRR", "epsilon": 1.0}),
         {("breaks", "the labels of 'sugar'"), ("breaks", "the mechanism of 'sugar'")},
@@ -266,6 +275,34 @@ def test_counts_add_up_unless_an_edit_breaks_them(numbers: list[int]) -> None:
         assert together.mechanism == asked.mechanism
     for name in found.addable:
         assert OLD.asked(name).mechanism == new.asked(name).mechanism
+
+
+def test_a_combination_with_a_permanent_response_is_reset_with_its_labels() -> None:
+    toml = """
+name = "cups"
+memory = "value"
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[questions]]
+name = "size"
+labels = ["small", "large"]
+epsilon = 1.0
+[[joint]]
+name = "cup"
+questions = ["hot", "size"]
+once = true
+mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
+"""
+    old = Survey.from_toml(toml)
+    new = Survey.from_toml(toml.replace('["small", "large"]', '["large", "small"]'))
+    found = compare_surveys(old, new)
+    assert {(c.kind, c.what) for c in found.changes} == {
+        ("breaks", "joint 'cup'"),
+        ("resets", "joint 'cup'"),
+    }
+    assert found.addable == ()
 
 
 def run(tmp_path: Path, new: Survey, *options: str) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from docs.http_tables import TABLES
 from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
@@ -38,6 +39,7 @@ def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("collecting.md", ["commute.toml", "commute_2.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
@@ -134,6 +136,7 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
         assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
     others = ["best", "layers", "estimators", "accuracy", "memories", "promises"]
+    others += list(TABLES)
     assert sorted(tables) == sorted([*NAMES, *others])
 
 
@@ -217,6 +220,14 @@ def test_extras_that_pages_name_exist() -> None:
     listed = set(re.findall(r"`(\w+)`", " ".join(rows))) | {"fast"}
     assert named <= extras
     assert listed == extras
+
+
+def test_the_tests_that_the_page_of_threats_names_are_there() -> None:
+    text = (DOCS / "threats.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/.]*)`", text))
+    assert len(named) > 8
+    for name in named:
+        assert (DOCS.parent / name).exists(), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))

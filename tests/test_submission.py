@@ -156,6 +156,9 @@ def test_a_request_with_too_many_submissions_is_refused() -> None:
         assert error.value.reason == "batch"
     with pytest.raises(BadSubmissionError, match="this list has no submission"):
         read_json(b"[]", known)
+    for body in (b"[{", b"7", b"[[]]"):
+        with pytest.raises(BadSubmissionError, match=r"^this is not a submission: "):
+            read_json(body, known)
 
 
 # A key that occurs twice

@@ -171,7 +171,11 @@ def _of_labels(old: Question, new: Question) -> list[Change]:
     else:
         how = "the numbers in reports now stand for other answers, or there are more or fewer"
     found = [Change("breaks", what, how)]
-    if keeps_response(old) or keeps_response(new):
+    moved = any(
+        label in new.labels and new.labels.index(label) != place
+        for place, label in enumerate(old.labels)
+    )
+    if moved and (keeps_response(old) or keeps_response(new)):
         found.append(
             Change("resets", what, "an answer under another number has another permanent response")
         )

@@ -20,6 +20,7 @@ from murmurs.client.sending import FOR_GOOD, LONGEST_WAIT
 from murmurs.randomness.sources import Given
 from murmurs.submission import SubmissionForm
 from tests.client.collectors import Clock, Collector, acknowledged, refusal
+from tests.test_secrecy import told
 
 TOML = """
 name = "coffee"
@@ -87,6 +88,58 @@ def test_estimates_of_many_devices_find_the_truth() -> None:
     found = hot.estimate(counts, "unbiased")
     assert abs(found.shares[0] - 0.75) < 6 * found.standard_errors("respondents")[0]
     assert 6 * found.standard_errors("respondents")[0] < 0.25
+
+
+def test_a_combination_that_is_reported_once_may_have_a_permanent_response() -> None:
+    survey = Survey.from_toml("""
+name = "cups"
+memory = "value"
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[questions]]
+name = "size"
+labels = ["small", "large"]
+epsilon = 1.0
+[[joint]]
+name = "cup"
+questions = ["hot", "size"]
+once = true
+mechanism = {name = "BasicRappor", f = 0.5, p = 0.0, q = 1.0}
+""")
+    device, other = client(survey), client(survey)
+    cup = {"hot": "no", "size": "large"}
+    seen = {device.answer(cup).reports["cup"] for _ in range(20)}
+    assert len(seen) == 1  # with p = 0 and q = 1 a report is the response itself
+    assert device.spent == pytest.approx(survey["cup"].mechanism.epsilon_permanent_realised)  # type: ignore[union-attr]
+    device.answer({**cup, "hot": "yes"})
+    assert device.spent == 2 * survey["cup"].mechanism.epsilon_permanent_realised  # type: ignore[union-attr]
+    drawn = {client(survey).answer(cup).reports["cup"] for _ in range(60)}
+    assert len(drawn) > 1  # each device has a secret of its own
+    assert other.spent == 0.0
+
+
+def test_a_device_stays_in_its_cohort_and_pays_once_for_a_string() -> None:
+    survey = Survey.from_toml("""
+name = "homes"
+memory = "value"
+[[questions]]
+name = "page"
+mechanism = {name = "Rappor", width = 16, hashes = 2, cohorts = 64, f = 0.5, p = 0.25, q = 0.75}
+""")
+    page = survey.question("page").mechanism
+    cohorts = set()
+    for _ in range(12):
+        device = client(survey)
+        own = {
+            page.shape.unpack(device.answer({"page": text}).reports["page"]).cohort
+            for text in ("a.example", "b.example", "a.example", "Zu\u0308rich", "Z\u00fcrich")
+        }
+        assert len(own) == 1
+        cohorts |= own
+        assert device.spent == pytest.approx(3 * page.epsilon_permanent_realised)  # type: ignore[union-attr]
+    assert len(cohorts) > 3  # by chance about 1e-12, if cohorts are drawn uniformly
 
 
 def test_a_segment_is_that_of_the_device() -> None:
@@ -186,6 +239,23 @@ def test_a_spent_budget_refuses_with_the_reason_and_changes_nothing() -> None:
     with pytest.raises(AnswerRefusedError, match="would cost 2 more"):
         device.answer({"drink": "tea"})
     assert device.queued == 2
+
+
+def test_the_apps_own_limit_holds_whatever_the_survey_allows() -> None:
+    state, clock = dict[str, Any](), Clock()
+    for version, budget in enumerate((20, 10**6), 1):
+        survey = changed(f"version = {version}\nlifetime_epsilon = {budget}")
+        device = client(survey, state, clock=clock, memory="value", limit=6)
+        device.answer({"cafe": "Luna", "hot": "yes"})
+    with pytest.raises(AnswerRefusedError, match=r"^this app allows a device epsilon 6 over its l"):
+        device.answer({"cafe": "Luna", "hot": "yes"})
+    stricter = client(changed("version = 3\nlifetime_epsilon = 5"), state, memory="value", limit=6)
+    with pytest.raises(
+        AnswerRefusedError, match=r"^survey 'coffee' allows a device epsilon 5 over"
+    ):
+        stricter.answer({"cafe": "Luna", "hot": "yes"})
+    with pytest.raises(ValueError, match="limit must be from 0 to"):
+        client(limit=-1)
 
 
 def test_ten_answers_fit_exactly_into_ten_times_their_epsilon() -> None:
@@ -307,6 +377,19 @@ class Tail(Given):
 
     def below(self, n: int) -> int:
         return Given(self._tail).below(n) if n == 3600 else super().below(n)
+
+
+def test_a_clock_that_was_wrong_for_a_while_holds_up_nothing_for_years() -> None:
+    clock, collector = Clock(1_900_000_000), Collector(SURVEY)
+    device = client(delay=3600, clock=clock)
+    device.answer({"drink": "tea"})
+    due = device.next_send_after
+    assert due is not None
+    clock.now = due
+    assert device.send(lambda _: Reply(503)).problem is not None
+    clock.now = 1_800_000_000
+    assert device.next_send_after == clock.now
+    assert device.send(collector).taken == 1
 
 
 def test_nothing_is_sent_before_it_is_due() -> None:
@@ -562,7 +645,7 @@ def test_errors_never_quote_an_answer(answers: Any) -> None:
     device = client()
     with pytest.raises((ValueError, TypeError)) as error:
         device.answer(answers)
-    assert not any(secret in str(error.value) for secret in SECRETS)
+    assert not any(secret in told(error.value) for secret in SECRETS)
     assert device.queued == 0
     assert device.spent == 0.0
 
@@ -585,5 +668,10 @@ def test_a_memory_is_the_surveys_or_must_be_given() -> None:
         client(changed(""), memory="period")
     with pytest.raises(ValueError, match="has memory 'period' for its questions: leave memory out"):
         client(memory="value")
+    with pytest.raises(ValueError, match="memory names 'hot', which is none of the questions wi"):
+        client(changed(""), memory={"hot": "value"})
+    fresh = Survey.from_toml('name="s"\n[[questions]]\nname="q"\nlabels=["a","b"]\nepsilon=1.0')
+    with pytest.raises(ValueError, match="no question of survey 's' has a permanent response: le"):
+        client(fresh, memory="value")
     client(changed(""), memory="period", period="week").answer(ANSWERS)
     client(memory="period").answer(ANSWERS)

@@ -1,66 +1,236 @@
-"""``murmurs demo``: survey simulated devices, from their answers to a table of shares."""
+"""``murmurs demo``: a whole collection with simulated devices, from a survey to its estimates."""
 
 from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
 
-from murmurs import Secure, Survey, estimate
+from murmurs.cli import demo_devices as devices
 from murmurs.cli.output import Command, as_json, print_json, say
-from murmurs.present.text import table
+from murmurs.client import HTTP, Client
+from murmurs.joint import Joint
+from murmurs.present.text import shares_table, table
+from murmurs.submission import Submission
+from murmurs.survey import Survey
 
-SURVEY = """
-name = "morning"
-[[questions]]
-name = "drink"
-text = "What do you drink in the morning?"
-labels = ["coffee", "tea", "water", "juice", "milk", "mate", "beer", "nothing"]
-mechanism = {name = "Subset", epsilon = 1.0}
-"""
-TRUE_SHARES = np.array([0.44, 0.21, 0.12, 0.08, 0.06, 0.03, 0.01, 0.05])
+SHOWN = 5
+"""Devices whose reports are shown."""
+
+_PATIENCE = 60
+"""Seconds until a collector that does not start, or a result that does not come, is given up."""
 
 
 @click.command("demo", cls=Command)
 @click.option(
     "--people",
     type=click.IntRange(100, 10**7),
-    default=20_000,
+    default=100_000,
     show_default=True,
     help="Number of simulated people.",
 )
 @as_json
 def command(people: int, as_json: bool) -> None:
-    """Ask simulated devices one question and estimate the shares.
+    """Collect from simulated devices over HTTP, and estimate what they hold.
+
+    Publishes a survey with a closed, an open and a joint question, starts a collector in a
+    temporary directory, and lets the devices encode and submit. On a terminal, the collector then
+    stays until Ctrl-C.
 
     \b
     Example:
-      murmurs demo --people 20000
+      murmurs demo --people 2000
     """
-    survey = Survey.from_toml(SURVEY)
-    question = survey.questions[0]
-    mechanism = question.closed
-    # The people are the same in every run; the noise of their devices is not.
-    rng = np.random.default_rng(7)
-    answers = rng.choice(len(TRUE_SHARES), people, p=TRUE_SHARES)
-    truth = np.bincount(answers, minlength=len(TRUE_SHARES)) / people
+    if find_spec("uvicorn") is None or find_spec("apsw") is None:
+        raise ImportError(
+            "the demo runs a collector: install it with pip install 'murmurs[server]'"
+        )
+    survey = Survey.from_toml(devices.SURVEY)
+    everybody = devices.People.made(survey, people)
+    with (
+        tempfile.TemporaryDirectory(prefix="murmurs-demo-") as folder,
+        _collector(survey, Path(folder)) as (address, token),
+    ):
+        started = time.perf_counter()
+        first = list(devices.clients(survey, everybody, SHOWN))
+        if not as_json:
+            _tell_start(survey, everybody, first, address)
+        _submit(survey, everybody, first, address, quiet=as_json)
+        seconds = time.perf_counter() - started
+        results = {
+            asked.name: _result(address, token, survey, asked.name) for asked in survey.reported
+        }
+        if as_json:
+            print_json(_document(survey, everybody, results))
+            return
+        _tell_results(survey, everybody, results, seconds)
+        _stay(survey, address, Path(folder))
 
-    random = Secure()
-    shown = [(int(answer), mechanism.encode(int(answer), random)) for answer in answers[:5]]
-    first = mechanism.count([report for _, report in shown])
-    counts = first + mechanism.count(mechanism.encode_many(answers[5:], random))
-    result = estimate(counts).with_labels(question.labels)
-    if as_json:
-        document = {"truth": truth.tolist(), **result.to_document()}
-        print_json({"survey": survey.fingerprint, **document})
+
+@contextlib.contextmanager
+def _collector(survey: Survey, folder: Path) -> Iterator[tuple[str, str]]:
+    """Run a collector in a process of its own; yield its address and a token."""
+    (folder / "morning.json").write_text(survey.to_json(), encoding="utf-8")
+    store = folder / "collected"
+    arguments = ["serve", str(folder / "morning.json"), "--store", str(store), "--port", "0"]
+    with (folder / "collector.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "murmurs", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        address = _address(process, folder / "collector.log")
+        yield address, (store / "admin-token").read_text(encoding="utf-8").strip()
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Wait until the collector says where it is."""
+    for _ in range(_PATIENCE * 20):
+        said = log.read_text(encoding="utf-8", errors="replace")
+        for line in said.splitlines(keepends=True):
+            if line.startswith("collecting at ") and line.endswith("\n"):
+                return line.split()[2]
+        if process.poll() is not None:
+            raise OSError(f"the collector did not start: {said.strip()[-300:]}")
+        time.sleep(0.05)
+    raise OSError(f"the collector did not start within {_PATIENCE} seconds")
+
+
+def _submit(
+    survey: Survey,
+    people: devices.People,
+    first: list[tuple[Client, Submission]],
+    address: str,
+    *,
+    quiet: bool,
+) -> None:
+    transport = HTTP(address)
+    for client, _ in first:
+        sent = client.send(transport)
+        if sent.taken != 1:
+            raise OSError(f"the collector did not take a submission: {sent.problem}")
+    batches = devices.submit(survey, people, SHOWN, transport)
+    if quiet or not sys.stdout.isatty():
+        for _ in batches:
+            pass
         return
-    say(f"{question.text}  ({survey.name}, fingerprint {survey.short_fingerprint})\n")
-    say(f"{mechanism}: any answer can lead to any report, and no answer makes a report")
-    say(f"more than e^{mechanism.epsilon:g} times as likely as another would. Five devices:\n")
-    rows = [
-        [question.labels[answer], ", ".join(question.labels[x] for x in report)]
-        for answer, report in shown
-    ]
-    say(table(["true answer", "report that leaves the device"], rows, left=2))
-    say(f"\nEstimated from all {counts.n} reports:\n")
-    say(result.table(truth))
-    say(f"\n{result.explanation}")
+    with click.progressbar(length=len(people) - SHOWN, label="submitting") as bar:
+        for count in batches:
+            bar.update(count)
+
+
+def _result(address: str, token: str, survey: Survey, name: str) -> dict[str, Any]:
+    """Return the estimate of a question from the collector."""
+    path = "/".join(urllib.parse.quote(part, safe="") for part in (survey.name, name))
+    asked = survey.asked(name)
+    wanted = [("candidates", pet) for pet in devices.PETS] if asked.is_open else []
+    url = f"{address}/results/{path}?{urllib.parse.urlencode(wanted)}"
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    for _ in range(_PATIENCE):
+        try:
+            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+                if answer.status == 200:
+                    found: dict[str, Any] = json.load(answer)
+                    return found
+        except urllib.error.HTTPError as error:
+            with error:
+                reason = json.load(error).get("reason")
+            raise OSError(f"the collector gave no result: {reason}") from None
+        time.sleep(1)
+    raise OSError(f"there was no result within {_PATIENCE} seconds")
+
+
+def _tell_start(
+    survey: Survey,
+    people: devices.People,
+    first: list[tuple[Client, Submission]],
+    address: str,
+) -> None:
+    drink, pet = survey.question("drink"), survey.question("pet")
+    width = getattr(pet.mechanism, "width", 1)
+    say(f"Survey {survey.name!r}, fingerprint {survey.short_fingerprint}: a closed question")
+    say("(drink), an open one (pet), and two that are answered together (sleep, mood).\n")
+    spent = first[0][0].spent
+    say(f"Any answer can lead to any report. All that leaves a device costs epsilon {spent:.4g}:")
+    say("no answers make it more than e^epsilon times as likely as others would. Five devices:\n")
+    rows = []
+    for number, (_, submission) in enumerate(first):
+        report = drink.mechanism.shape.unpack(submission.reports["drink"])
+        cohort, bucket = divmod(pet.mechanism.shape.unpack(submission.reports["pet"]), width)
+        rows.append(
+            [
+                people.answers["drink"][number],
+                ", ".join(drink.labels[i] for i in report),
+                people.answers["pet"][number],
+                f"bucket {bucket} of cohort {cohort}",
+            ]
+        )
+    say(table(["drink", "report that leaves", "pet", "report that leaves"], rows, left=4))
+    say(f"\nThe collector is at {address}; {len(people):,} devices submit to it ...")
+
+
+def _tell_results(
+    survey: Survey, people: devices.People, results: dict[str, dict[str, Any]], seconds: float
+) -> None:
+    reports = sum(result["reports"] for result in results.values())
+    say(f"{reports:,} reports were encoded, submitted and stored in {seconds:.1f} s.")
+    for name, result in results.items():
+        asked = survey.asked(name)
+        text = asked.text if isinstance(asked, Joint) else asked.text or name
+        columns = _columns(result)
+        truth = people.shares(survey, name, columns["answer"])
+        say(f"\n{text}  {result['reports']:,} reports\n")
+        say(shares_table(columns, "95 % interval", np.array(truth)))
+
+
+def _columns(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result's table as columns."""
+    numbers = {"share": "shares", "low": "low", "high": "high", "unbiased_error": "unbiased_errors"}
+    return {"answer": result["labels"]} | {
+        name: np.array(result[field], float) for name, field in numbers.items()
+    }
+
+
+def _stay(survey: Survey, address: str, folder: Path) -> None:
+    """Keep the collector on a terminal until Ctrl-C; elsewhere the demo ends."""
+    token = folder / "collected" / "admin-token"
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    say(f"\nThe collector stays at {address} until Ctrl-C. To ask it for a result:\n")
+    field = f'"Authorization: Bearer $(cat {token})"'
+    say(f"  curl -H {field} {address}/results/{survey.name}/drink")
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+
+
+def _document(
+    survey: Survey, people: devices.People, results: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    questions = {
+        name: {"truth": people.shares(survey, name, result["labels"]), **result}
+        for name, result in results.items()
+    }
+    return {"survey": survey.fingerprint, "people": len(people), "questions": questions}

@@ -43,7 +43,10 @@ from murmurs.cli.output import Command, as_json, existing_file, print_json, read
     help="The most requests per second of one key, or of all clients without a key.",
 )
 @click.option(
-    "--quota", type=click.IntRange(min=1), metavar="MB", help="The most room for the store."
+    "--quota",
+    type=click.IntRange(min=1),
+    metavar="MB",
+    help="The most megabytes that the store may take.",
 )
 @click.option(
     "--connections",
@@ -55,7 +58,7 @@ from murmurs.cli.output import Command, as_json, existing_file, print_json, read
 @click.option(
     "--complete-days",
     is_flag=True,
-    help="Show results of complete days only, which hides even the last step of a day.",
+    help="Show results of complete days only, and nothing of the present day.",
 )
 @click.option(
     "--keep-ids",

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from murmurs.boundary.checks import real, shown, whole
+from murmurs.boundary.texts import listed
 from murmurs.budget import rounded_up
 from murmurs.client.answers import Answer, AnswerRefusedError, Reporter, checked
-from murmurs.client.sending import Refusal, Sent, meaning, wait
+from murmurs.client.sending import LONGEST_WAIT, Refusal, Sent, meaning, wait
 from murmurs.client.state import InFile, InMapping, Queued, State, new_state
 from murmurs.client.transport import HTTP, Reply, Transport
 from murmurs.device import MEMORIES
@@ -21,7 +22,7 @@ from murmurs.joint import Asked
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey import Survey, keeps_response
-from murmurs.terms import Period, in_words, period_number
+from murmurs.terms import LARGEST_BUDGET, Period, in_words, period_number
 
 Memory = Literal["value", "change", "period"]
 
@@ -39,7 +40,8 @@ class Client:
     the caller stores. It holds the device's secret, permanent responses, what was spent, and the
     sealed submissions that wait to be sent. ``segment`` is the device's own, if the survey has
     segments. ``memory`` is for questions with permanent responses where the survey leaves it open,
-    for all of them or by name; ``period`` then belongs to memory="period".
+    for all of them or by name; ``period`` then belongs to memory="period". ``limit`` is the app's
+    own lifetime budget, which no version of a survey can raise.
 
     ``delay`` is the length in seconds of the intervals that hide when a person answers: what is
     answered within one is sent at a random moment of the next.
@@ -70,6 +72,7 @@ class Client:
         segment: str | None = None,
         memory: Memory | Mapping[str, Memory] | None = None,
         period: Period | None = None,
+        limit: float | None = None,
         delay: int = 3600,
         most_queued: int = 100,
         random: Chance = None,
@@ -83,7 +86,12 @@ class Client:
             self._state = InMapping(state)
         else:
             self._state = InFile(Path(state))
+        if limit is not None:
+            limit = real(limit, "limit", 0, LARGEST_BUDGET)
+        budgets = [b for b in (survey.terms.lifetime_epsilon, limit) if b is not None]
+        self._budget = min(budgets, default=None)
         self._period = survey.terms.period if survey.terms.memory else period
+        _check_memory(survey, memory, period)
         self._reporters = {
             asked.name: self._reporter_of(asked, memory) for asked in survey.reported
         }
@@ -183,11 +191,12 @@ class Client:
             state.answered[name] = max(period_number("day", day), state.answered.get(name, 0))
 
     def _check_budget(self, state: State, cost: Fraction) -> None:
-        budget = self.survey.terms.lifetime_epsilon
-        if budget is not None and state.exact + cost > Fraction(budget):
+        if self._budget is not None and state.exact + cost > Fraction(self._budget):
+            is_surveys = self._budget == self.survey.terms.lifetime_epsilon
+            whose = f"survey {shown(self.survey.name)}" if is_surveys else "this app"
             raise AnswerRefusedError(
                 "budget",
-                f"survey {shown(self.survey.name)} allows a device epsilon {budget:g} over its "
+                f"{whose} allows a device epsilon {self._budget:g} over its "
                 f"lifetime: {rounded_up(state.exact):.4g} is spent, and this would cost "
                 f"{rounded_up(cost):.4g} more",
             )
@@ -240,9 +249,9 @@ class Client:
         """Return the submissions of the next request, if it may be sent now."""
         now = self._now()
         with self._reading() as state:
-            if state.retry > now:
+            if self._retry(state, now) > now:
                 return []
-            due = [one for one in state.queue if one.due <= now]
+            due = [one for one in state.queue if self._due_at(one, now) <= now]
         batch, size = due[:1], len(due[0].data) if due else 0
         for one in due[1:AT_ONCE]:
             size += len(one.data)
@@ -257,7 +266,17 @@ class Client:
         with self._reading() as state:
             if not state.queue:
                 return None
-            return max(state.retry, min(one.due for one in state.queue))
+            now = self._now()
+            due = min(self._due_at(one, now) for one in state.queue)
+            return max(self._retry(state, now), due)
+
+    def _due_at(self, one: Queued, now: int) -> int:
+        """Return when a submission is due: now, if a clock that went wrong said much later."""
+        return one.due if one.due <= now + 2 * max(self._delay, LONGEST_WAIT) else now
+
+    def _retry(self, state: State, now: int) -> int:
+        """Return when sending may be tried again: now, if a clock that went wrong said later."""
+        return state.retry if state.retry <= now + LONGEST_WAIT else now
 
     # What was spent, and what may be asked
 
@@ -318,6 +337,24 @@ class Client:
             state = self._loaded()
             yield state
             self._state.write(state)
+
+
+def _check_memory(
+    survey: Survey, memory: Memory | Mapping[str, Memory] | None, period: Period | None
+) -> None:
+    """Refuse a memory for questions that keep no permanent response, which would do nothing."""
+    kept = tuple(asked.name for asked in survey.reported if keeps_response(asked))
+    for name in memory if isinstance(memory, Mapping) else ():
+        if name not in kept:
+            raise ValueError(
+                f"memory names {shown(name)}, which is none of the questions with permanent "
+                f"responses{f': {listed(kept)}' if kept else ''}"
+            )
+    if not kept and (memory is not None or period is not None):
+        raise ValueError(
+            f"no question of survey {shown(survey.name)} has a permanent response: leave memory "
+            "and period out"
+        )
 
 
 def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:

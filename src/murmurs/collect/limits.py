@@ -19,12 +19,12 @@ class Limits:
     body: int = 16 * MIB
     """Bytes of a body; longer ones are refused while they arrive."""
     json: int = 4 * MIB
-    """Bytes of a JSON body: in memory it takes up to twenty times its length."""
+    """Bytes of a JSON body: in memory it may take forty times its length."""
     submissions: int = 1000
     """Submissions in one request."""
     people: int = 1_000_000
     """People in one request."""
-    memory: int = 512 * MIB
+    memory: int = 768 * MIB
     """Bytes that the bodies of all requests together may take while they are read and kept."""
     waiting: int = 256 * MIB
     """Bytes of reports that wait for the store; further ones are told to come back."""
@@ -46,8 +46,8 @@ class Limits:
     """Strings that one request for results may look for."""
 
 
-JSON_WEIGHT = 20
-"""A list of empty lists takes about twenty times the bytes of its JSON."""
+JSON_WEIGHT = 40
+"""How many times its length a JSON body may take: lists within lists take 32 times."""
 
 
 class Memory:

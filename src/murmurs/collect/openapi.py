@@ -134,12 +134,10 @@ def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     schema = components[operation.query.__name__]
     found = []
     for name, own in schema["properties"].items():
-        own = dict(own)
-        described = own.pop("description", None)
+        plain = _without_null(own)
         parameter = {"name": name, "in": "query", "required": name in schema.get("required", [])}
-        if described:
-            parameter["description"] = described
-        found.append({**parameter, "schema": _without_null(own)})
+        parameter["description"] = plain.pop("description")
+        found.append({**parameter, "schema": plain})
     return found
 
 

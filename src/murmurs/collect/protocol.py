@@ -36,7 +36,7 @@ class Guarded(HttpToolsProtocol):
         super().connection_made(transport)
         self.client = None  # nobody behind this line learns where a request came from
         if len(self.connections) > self._limits.connections:
-            self._metrics.count("murmurs_refusals_total", reason="connections")
+            self._metrics.count("murmurs_refusals_total", reason="busy")
             self._say(503, "busy", "there are too many connections: try again later")
             return
         self._cut_after(self._limits.header_seconds)

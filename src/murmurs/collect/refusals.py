@@ -4,6 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+REASONS = {
+    "form": "the body is not what the request takes, or no submission",
+    "query": "a parameter is not known or not accepted, or a result makes no sense",
+    "survey": "there is no such survey here, or not for this token",
+    "question": "the survey has no such question",
+    "segment": "the survey has no such segment, or needs one",
+    "report": "a report is not one of the mechanism's",
+    "batch": "there are too many submissions or people in one request",
+    "size": "the body is too long",
+    "candidates": "there are too many candidates",
+    "media": "the media type or the encoding of the body is not taken",
+    "format": "the result cannot be given in this form",
+    "closed": "the survey is closed, not open yet, or over",
+    "version": "another survey has this name and version",
+    "name": "the name of a token is taken, or there is none of this name",
+    "token": "there is no valid token",
+    "scope": "the token does not allow this",
+    "rate": "there were too many requests with this key",
+    "few": "there are fewer reports than results are shown for",
+    "slow": "the body did not arrive in time",
+    "busy": "the collector has too much to do: send the same again after Retry-After",
+    "full": "the store has no room left: the operator must make some",
+    "store": "the store cannot be read or written: the operator must look at it",
+    "given-up": "the computation took too long, or too much memory",
+    "method": "the address does not take this method",
+    "address": "there is nothing at this address",
+    "http": "this is no request of HTTP/1.1",
+    "head": "the head of the request is too long",
+    "error": "the collector failed, which is a bug: its log says where",
+}
+"""The words for programs, and what they mean."""
+
 
 class RefusedError(Exception):
     """A request that is refused, with a status, one word for programs and a sentence for people.
@@ -21,6 +53,7 @@ class RefusedError(Exception):
         headers: Mapping[str, str] | None = None,
         submission: int | None = None,
     ) -> None:
+        assert error in REASONS
         super().__init__(reason)
         self.status, self.error, self.reason = status, error, reason
         self.headers, self.submission = dict(headers or {}), submission

@@ -78,6 +78,7 @@ class Server(uvicorn.Server):
                 lifespan="off",
                 access_log=False,
                 log_config=None,
+                log_level="error",  # clients must not be able to fill the log
                 server_header=False,
                 timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # any number
                 timeout_graceful_shutdown=GRACE,

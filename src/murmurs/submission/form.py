@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -123,7 +123,20 @@ class SubmissionForm:
         found, end = self.next_in(data, 0)
         if end != len(data):
             raise BadSubmissionError("form", "something follows the last report")
+        self.check_reports([found])
         return found
+
+    def check_reports(self, submissions: Sequence[Submission]) -> None:
+        """Refuse packed reports that are none of their question's; all are checked at once."""
+        columns: dict[str, list[bytes]] = {}
+        for submission in submissions:
+            for name, data in submission.reports.items():
+                columns.setdefault(name, []).append(data)
+        for name, parts in columns.items():
+            try:
+                self._shapes[name].from_bytes(parts[0] if len(parts) == 1 else b"".join(parts))
+            except ValueError as error:
+                raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
 
     def _check_fingerprint(self, fingerprint: str) -> None:
         if fingerprint != self.fingerprint:
@@ -135,7 +148,10 @@ class SubmissionForm:
             )
 
     def next_in(self, data: bytes, place: int) -> tuple[Submission, int]:
-        """Return the submission at a place of some bytes, and where it ends."""
+        """Return the submission at a place of some bytes, and where it ends.
+
+        Its reports are not checked yet: that is for `check_reports`.
+        """
         _, _, _, identity, segment, count, people = _HEADER.unpack_from(data, place)
         if segment > len(self._segments):
             raise BadSubmissionError("segment", f"there is no segment with the number {segment}")
@@ -157,10 +173,6 @@ class SubmissionForm:
             if end > len(data):
                 raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its reports")
             columns[name], place = data[place:end], end
-            try:
-                self._shapes[name].from_bytes(columns[name])
-            except ValueError as error:
-                raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
         named = self._segments[segment - 1] if segment else None
         return self._checked(identity, columns, named), place
 
@@ -197,9 +209,7 @@ class SubmissionForm:
         """Return packed reports that are given as base64 text of their bytes."""
         try:
             data = base64s.from_text(text)
-            self._shape(name).from_bytes(data)
-        except BadSubmissionError:
-            raise
+            self._shapes[name].from_bytes(data)
         except ValueError as error:
             raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
         return data

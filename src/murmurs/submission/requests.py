@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from murmurs.submission.form import SubmissionForm, fingerprint_at
 from murmurs.submission.json_form import JSONForm, some_in
@@ -42,17 +42,36 @@ def read_bytes(data: bytes, form_of: FormOf, *, most: int | None = None) -> list
     If one of them is refused, all are; the error gives its number.
     """
     found: list[Submission] = []
+    forms: dict[str, SubmissionForm] = {}
     place = 0
     while place < len(data) or not found:
         if most is not None and len(found) == most:
             raise _too_many(most)
         try:
-            form = form_of(fingerprint_at(data, place))
-            submission, place = form.next_in(data, place)
+            fingerprint = fingerprint_at(data, place)
+            if fingerprint not in forms:
+                forms[fingerprint] = form_of(fingerprint)
+            submission, place = forms[fingerprint].next_in(data, place)
         except BadSubmissionError as error:
             raise BadSubmissionError(error.reason, error.rule, len(found) or None) from None
         found.append(submission)
+    _check_reports(found, forms)
     return found
+
+
+def _check_reports(found: list[Submission], forms: Mapping[str, SubmissionForm]) -> None:
+    """Check the reports of several submissions at once; if some are bad, find the first."""
+    try:
+        for fingerprint, form in forms.items():
+            form.check_reports([one for one in found if one.survey == fingerprint])
+    except BadSubmissionError:
+        for number, one in enumerate(found):
+            try:
+                forms[one.survey].check_reports([one])
+            except BadSubmissionError as error:
+                which = number if len(found) > 1 else None
+                raise BadSubmissionError(error.reason, error.rule, which) from None
+        raise
 
 
 def _refuse_first(several: list[JSONForm], numbers: list[int], form: SubmissionForm) -> None:

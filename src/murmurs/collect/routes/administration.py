@@ -20,6 +20,7 @@ from murmurs.collect.queries import Version
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.surveys import no_survey
+from murmurs.collect.store import UnknownSurveyError
 from murmurs.survey import Survey
 
 BYTES = "application/octet-stream"
@@ -144,9 +145,7 @@ async def _create(collector: Collector, call: Call) -> Reply:
             "the changed survey a new version",
         )
     await _refreshed(collector, collector.store.publish, survey, collector.today)
-    entry = collector.catalogue.by_fingerprint[survey.fingerprint]
-    kept = await asyncio.to_thread(_kept, collector, entry)
-    return json_reply(kept, 200 if there else 201)
+    return await _shown(collector, survey.fingerprint, 200 if there else 201)
 
 
 async def _close(collector: Collector, call: Call) -> Reply:
@@ -160,8 +159,14 @@ async def _reopen(collector: Collector, call: Call) -> Reply:
 async def _set_state(collector: Collector, call: Call, state: Literal["open", "closed"]) -> Reply:
     fingerprint = _entry(collector, call).fingerprint
     await _refreshed(collector, collector.store.set_state, fingerprint, state)
-    entry = collector.catalogue.by_fingerprint[fingerprint]
-    return json_reply(await asyncio.to_thread(_kept, collector, entry))
+    return await _shown(collector, fingerprint)
+
+
+async def _shown(collector: Collector, fingerprint: str, status: int = 200) -> Reply:
+    entry = collector.catalogue.by_fingerprint.get(fingerprint)
+    if entry is None:  # deleted a moment ago
+        raise UnknownSurveyError(fingerprint)
+    return json_reply(await asyncio.to_thread(_kept, collector, entry), status)
 
 
 async def _delete(collector: Collector, call: Call) -> Reply:

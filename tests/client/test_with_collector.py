@@ -1,0 +1,140 @@
+"""Clients and a real collector: what is answered is counted once, also when answers get lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from murmurs import Survey
+from murmurs.client import HTTP, Client, Reply
+from murmurs.collect.collector import Settings
+from murmurs.collect.store import Part
+from tests.client.collectors import Clock
+from tests.collect.running import Running, running
+
+TOML = """
+name = "coffee"
+every = "day"
+memory = "value"
+segments = ["north", "south"]
+
+[[questions]]
+name = "drink"
+labels = ["espresso", "filter", "tea"]
+mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
+
+[[questions]]
+name = "cafe"
+mechanism = {name = "ORR", epsilon = 2.0, width = 8, cohorts = 16}
+
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+epsilon = 1.0
+
+[[joint]]
+questions = ["cafe", "hot"]
+"""
+SURVEY = Survey.from_toml(TOML)
+ANSWERS = {"drink": "tea", "cafe": "Luna", "hot": "yes"}
+
+
+def counted(collector: Running, name: str, segment: str | None = None) -> int:
+    return collector.store.counts(Part(SURVEY.fingerprint, name, segment)).n
+
+
+class Lossy:
+    """A network that loses every second answer after the collector has acted on the request."""
+
+    def __init__(self, address: str) -> None:
+        self._http, self.number = HTTP(address), 0
+
+    def __call__(self, body: bytes) -> Reply:
+        reply = self._http(body)
+        self.number += 1
+        if self.number % 2:
+            raise OSError("the connection broke")
+        return reply
+
+
+def test_everything_is_counted_once_in_its_segment(tmp_path: Path) -> None:
+    with running(tmp_path / "store", SURVEY) as collector:
+        address = f"http://127.0.0.1:{collector.port}"
+        clock = Clock()
+        devices = [
+            Client(SURVEY, {}, segment=segment, delay=0, clock=clock)
+            for segment in ("north", "north", "south")
+        ]
+        networks = [Lossy(address) for _ in devices]
+        for _ in range(4):
+            for device, network in zip(devices, networks, strict=True):
+                device.answer(ANSWERS)
+                device.send(network)
+            clock.next_day()
+        for device, network in zip(devices, networks, strict=True):
+            while device.queued:
+                clock.next_day()
+                device.send(network)
+        for name in ("drink", "cafe+hot"):
+            assert counted(collector, name) == 12
+            assert counted(collector, name, "north") == 8
+        assert collector.count("murmurs_submissions_total", outcome="duplicate") == 6
+
+
+def test_a_closed_survey_and_an_unknown_version_are_refused_for_good(tmp_path: Path) -> None:
+    later = Survey.from_toml("version = 2\n" + TOML)
+    state: dict[str, Any] = {}
+    clock = Clock()
+    with running(tmp_path / "store", SURVEY) as collector:
+        for survey in (SURVEY, later, SURVEY):
+            Client(survey, state, segment="north", delay=0, clock=clock).answer(ANSWERS)
+            clock.next_day()
+        device = Client(SURVEY, state, segment="north", delay=0, clock=clock)
+        sent = device.send(f"http://127.0.0.1:{collector.port}")
+        assert (sent.taken, sent.waiting) == (2, 0)
+        [refused] = sent.refused
+        assert refused.status == 404
+        assert "there is no survey with the fingerprint" in refused.reason
+        collector.store.set_state(SURVEY.fingerprint, "closed")
+        collector.collector.catalogue.refresh(collector.store)
+        device.answer(ANSWERS)
+        sent = device.send(f"http://127.0.0.1:{collector.port}")
+        assert [one.status for one in sent.refused] == [409]
+        assert counted(collector, "drink") == 2
+
+
+def test_a_missing_key_keeps_the_submission_until_the_key_is_there(tmp_path: Path) -> None:
+    with running(tmp_path / "store", SURVEY, settings=Settings(keys=True)) as collector:
+        address = f"http://127.0.0.1:{collector.port}"
+        clock = Clock()
+        device = Client(SURVEY, {}, segment="north", delay=0, clock=clock)
+        device.answer(ANSWERS)
+        sent = device.send(address)
+        assert (sent.taken, sent.waiting, sent.refused) == (0, 1, ())
+        assert sent.problem is not None
+        assert sent.problem.startswith("the collector answers 401")
+        clock.next_day()
+        key = collector.token("submit", "coffee")
+        assert device.send(HTTP(address, key=key)).taken == 1
+
+
+@pytest.mark.parametrize("size", [2, 120])
+def test_what_waited_is_taken_in_few_requests(size: int, tmp_path: Path) -> None:
+    with running(tmp_path / "store", SURVEY) as collector:
+        clock = Clock()
+        device = Client(SURVEY, {}, segment="south", delay=0, clock=clock, most_queued=size)
+        for _ in range(size):
+            device.answer(ANSWERS)
+            clock.next_day()
+        requests = []
+        http = HTTP(f"http://127.0.0.1:{collector.port}")
+
+        def transport(body: bytes) -> Reply:
+            requests.append(len(body))
+            return http(body)
+
+        assert device.send(transport).taken == size
+        assert len(requests) == -(-size // 50)
+        assert counted(collector, "drink") == size

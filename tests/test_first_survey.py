@@ -1,0 +1,95 @@
+"""The page "Your first survey in five minutes" works as it stands, with a real collector."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.pages import DOCS, blocks, run, write_files
+
+PAGE = (DOCS / "collecting.md").read_text(encoding="utf-8")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(command: str, folder: Path, port: int) -> Iterator[None]:
+    """Run the page's collector on a free port until the end of the block."""
+    arguments = [*command.split()[1:], "--port", str(port)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "murmurs", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        assert f"collecting at http://127.0.0.1:{port} into collected" in process.stdout.readline()
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+
+
+def fetched(command: str, folder: Path) -> str:
+    """What curl prints for the page's command, without curl."""
+    found = re.fullmatch(r'curl -H "Authorization: Bearer \$\(cat (\S+)\)" "(\S+)"\s*', command)
+    assert found is not None, command
+    token = (folder / found[1]).read_text(encoding="utf-8").strip()
+    request = urllib.request.Request(found[2], headers={"Authorization": f"Bearer {token}"})
+    deadline = time.monotonic() + 30
+    while True:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            if answer.status == 200 or time.monotonic() > deadline:
+                return str(answer.read().decode())
+        time.sleep(0.2)
+
+
+def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
+    port = free_port()
+    page = PAGE.replace("8080", str(port))
+    write_files(page, tmp_path)
+    [script] = blocks(page, "python")
+    (tmp_path / "devices.py").write_text(script, encoding="utf-8")
+    run("murmurs publish commute.toml -o commute.json", tmp_path)
+    serve, answer, devices, results, both = blocks(page, "sh")
+    with serving(serve, tmp_path, port):
+        printed = run(answer, tmp_path)
+        [shown] = [b for b in blocks(page, "text") if b.startswith("Submission")]
+        assert (
+            re.sub("[0-9a-f]{32}", "", printed).split("vehicle")[0]
+            == (re.sub("[0-9a-f]{32}", "", shown).split("vehicle")[0])
+        )
+        assert printed.endswith("Spent so far: epsilon 5 of 40.\nSent: 1. Waiting: 0.\n")
+        run(devices, tmp_path)
+        table = fetched(results, tmp_path).splitlines()
+    [shown] = [b for b in blocks(page, "text") if b.startswith("answer,")]
+    wanted = shown.splitlines()
+    assert table[0] == wanted[0]
+    assert [row.split(",")[0] for row in table] == [row.split(",")[0] for row in wanted]
+    _, share, *_, error = table[1].split(",")
+    assert abs(float(share) - 0.3) < 7 * float(error) + 7 * 0.0145  # and that of the sample
+    second = (tmp_path / "commute_2.toml").read_text(encoding="utf-8")
+    (tmp_path / "commute_2.toml").write_text("version = 2\n" + second, encoding="utf-8")
+    run("murmurs diff commute.json commute_2.toml", tmp_path)
+    run("murmurs publish commute_2.toml -o commute_2.json", tmp_path)
+    surveys = f"http://127.0.0.1:{port}/surveys"
+    with serving(both, tmp_path, port), urllib.request.urlopen(surveys, timeout=30) as found:
+        served = json.load(found)["surveys"]
+    assert {(survey["name"], survey["version"]) for survey in served} == {
+        ("commute", 1),
+        ("commute", 2),
+    }
