@@ -49,7 +49,8 @@ MEMORY = """
 Three loads at once for {minutes:g} minutes, {submissions:,} submissions: {start_mb:.0f} MB at the
 start, {middle_mb:.0f} MB after half of the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at
 most. A straight line through the second half changes by {slope_mb_per_hour:+.0f} MB an hour. This
-is extrapolated from minutes: no whole hour was run.
+is extrapolated from minutes: no whole hour was run. The server loads numba's compiler once, when it
+has counted so many reports that compiled kernels pay; that takes about 100 MB.
 
 ## A full disk
 

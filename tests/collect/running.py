@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from murmurs.collect.collector import Collector, Settings
+from murmurs.collect.limits import Limits
 from murmurs.collect.server import Address, Server, in_thread
 from murmurs.collect.store import Store
 from murmurs.collect.stores import open_store
@@ -121,7 +122,8 @@ def running(
         stack.callback(store.close)
         for survey in surveys:
             store.publish(survey, DAY)
-        writer = Writer(store, day=lambda: clock.day)
+        limits = Limits() if settings is None else settings.limits
+        writer = Writer(store, day=lambda: clock.day, most_waiting=limits.waiting)
         stack.callback(writer.close)
         collector = Collector(store, writer, settings, clock)
         stack.callback(collector.jobs.close)

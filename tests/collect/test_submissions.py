@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -227,16 +228,19 @@ def test_a_survey_takes_submissions_only_while_it_is_open(tmp_path: Path) -> Non
 
 
 class _Failing:
-    """A store that fails while it is told to."""
+    """A store that fails while it is told to, or waits while its gate is shut."""
 
     def __init__(self, store: object) -> None:
         self._store = store
         self.error: Exception | None = None
+        self.gate = threading.Event()
+        self.gate.set()
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
     def add(self, *arguments: object) -> object:
+        self.gate.wait(20)
         if self.error is not None:
             raise self.error
         return self._store.add(*arguments)  # type: ignore[attr-defined]
@@ -268,6 +272,51 @@ def test_a_full_or_broken_store_answers_503_and_loses_nothing(
         assert served.send(kept, PLAIN).document == {"accepted": 0, "duplicates": 1}
         assert served.get("/ready").status == 200
     assert "secret" in caplog.text
+
+
+def test_a_store_that_cannot_keep_up_makes_clients_wait_and_loses_nothing(tmp_path: Path) -> None:
+    with running(
+        tmp_path,
+        PLAIN,
+        settings=Settings(Limits(waiting=200)),
+        wrapped=_Failing,  # type: ignore[arg-type]
+    ) as served:
+        served.store.gate.clear()  # type: ignore[attr-defined]
+        statuses: list[int] = []
+
+        def send(seed: int) -> None:
+            statuses.append(served.send(submission(PLAIN, seed), PLAIN).status)
+
+        threads = [threading.Thread(target=send, args=(seed,)) for seed in range(12)]
+        for thread in threads:
+            thread.start()
+        for _ in range(200):
+            if statuses.count(503) >= 6:
+                break
+            time.sleep(0.05)
+        assert set(statuses) == {503}
+        assert served.get("/health").status == 200
+        served.store.gate.set()  # type: ignore[attr-defined]
+        for thread in threads:
+            thread.join()
+        assert statuses.count(200) == 12 - statuses.count(503) > 0
+        assert n_of(served) == 3 * statuses.count(200)
+        assert served.count("murmurs_refusals_total", reason="busy") == statuses.count(503)
+
+
+def test_an_error_of_the_collector_is_told_without_its_details(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(tmp_path, PLAIN) as served:
+
+        def broken(*arguments: object) -> None:
+            raise RuntimeError("secret")
+
+        monkeypatch.setattr(served.collector.intake, "read", broken)
+        reply = served.send(submission(PLAIN, 1), PLAIN)
+        assert (reply.status, reply.error) == (500, "error")
+        assert b"secret" not in reply.body
+        assert "secret" in caplog.text
 
 
 def test_many_clients_at_once_are_all_counted_exactly_once(tmp_path: Path) -> None:

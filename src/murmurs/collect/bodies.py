@@ -9,6 +9,9 @@ from typing import Any
 from murmurs.collect.limits import Room
 from murmurs.collect.refusals import RefusedError
 
+Headers = Iterable[tuple[bytes, bytes]]
+"""The headers of a request, with their names in small letters."""
+
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
@@ -16,7 +19,7 @@ class ClientGoneError(Exception):
     """The client closed the connection before its request was complete."""
 
 
-def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+def header(headers: Headers, name: bytes) -> bytes | None:
     """Return the value of a header; None if it is not there.
 
     >>> header([(b"a", b"1"), (b"b", b"2")], b"b")
@@ -28,7 +31,7 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     return None
 
 
-def announced(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+def announced(headers: Headers) -> int | None:
     """Return the length that a request announces for its body, if it does."""
     text = header(headers, b"content-length")
     return int(text) if text is not None and text.isdigit() else None

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from murmurs.collect import tokens
+from murmurs.collect.bodies import Headers, header
 from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.disclosure import Disclosure
 from murmurs.collect.intake import Intake
@@ -14,7 +16,7 @@ from murmurs.collect.jobs import Jobs
 from murmurs.collect.limits import Limits, Memory, Rates
 from murmurs.collect.metrics import Metrics
 from murmurs.collect.refusals import RefusedError, unavailable
-from murmurs.collect.store import Store, StoreError, StoreFullError
+from murmurs.collect.store import Store, StoreError, StoreFullError, Token
 from murmurs.collect.writer import Writer
 
 log = logging.getLogger("murmurs.collect")
@@ -62,6 +64,10 @@ class Collector:
         self.connections: Callable[[], int] = lambda: 0
         """How many connections the server has; it fills this in."""
         self.catalogue.refresh(store)
+
+    def holder(self, headers: Headers) -> Token | None:
+        """Return the token of a request, if it has one; refuse a request with a wrong one."""
+        return tokens.holder(header(headers, b"authorization"), self.catalogue.tokens)
 
     def trouble(self, error: StoreError) -> RefusedError:
         """Log why the store refused, not too often, and return what a client is told of it.

@@ -150,8 +150,7 @@ class Endpoint:
         needs = self.operation.needs
         if needs is None:
             return None
-        text = tokens.bearer(header(headers, b"authorization"))
-        token = None if text is None else tokens.find(text, self.collector.catalogue.tokens)
+        token = self.collector.holder(headers)
         if token is None:
             raise tokens.unknown()
         if not tokens.allows(token, needs) or (

@@ -56,17 +56,20 @@ def find(text: str, tokens: Iterable[Token]) -> Token | None:
     return found
 
 
-def bearer(authorization: bytes | None) -> str | None:
-    """Return the token in a header ``Authorization: Bearer ...``; None if there is no header."""
+def holder(authorization: bytes | None, tokens: Iterable[Token]) -> Token | None:
+    """Return the token in a header ``Authorization: Bearer ...``; None if there is no header.
+
+    A header with anything else than one of the tokens is refused.
+    """
     if authorization is None:
         return None
     kind, _, text = authorization.partition(b" ")
-    if kind.lower() != b"bearer" or not text or len(text) > _LONGEST:
+    if kind.lower() != b"bearer" or len(text) > _LONGEST or not text.isascii():
         raise unknown()
-    try:
-        return text.strip().decode("ascii")
-    except UnicodeDecodeError:
-        raise unknown() from None
+    found = find(text.strip().decode(), tokens)
+    if found is None:
+        raise unknown()
+    return found
 
 
 def covers(token: Token, survey: str | None) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 from starlette.types import Receive, Scope
 
 from murmurs.collect import tokens
-from murmurs.collect.bodies import announced, header, read_body
+from murmurs.collect.bodies import announced, read_body
 from murmurs.collect.collector import Collector
 from murmurs.collect.limits import JSON_WEIGHT, Room
 from murmurs.collect.operations import Answer, Endpoint, Operation, media_type
@@ -100,14 +100,10 @@ class SubmitEndpoint(Endpoint):
 
     def _key(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
         """Return the key of a request; refuse one that is not known, and none if one is needed."""
-        collector = self.collector
-        text = tokens.bearer(header(headers, b"authorization"))
-        if text is None and not collector.settings.keys:
-            return None
-        key = None if text is None else tokens.find(text, collector.catalogue.tokens)
-        if key is None:
+        key = self.collector.holder(headers)
+        if key is None and self.collector.settings.keys:
             raise tokens.unknown()
-        if not tokens.allows(key, "submit"):
+        if key is not None and not tokens.allows(key, "submit"):
             raise tokens.not_allowed("submit")
         return key
 

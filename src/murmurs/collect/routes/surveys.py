@@ -43,8 +43,7 @@ def _visible(collector: Collector, call: Call) -> list[Entry]:
     entries = list(collector.catalogue.by_fingerprint.values())
     if not collector.settings.keys:
         return entries
-    text = tokens.bearer(header(call.headers, b"authorization"))
-    token = None if text is None else tokens.find(text, collector.catalogue.tokens)
+    token = collector.holder(call.headers)
     if token is None:
         raise tokens.unknown()
     return [entry for entry in entries if tokens.covers(token, entry.survey.name)]
