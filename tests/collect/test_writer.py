@@ -31,7 +31,7 @@ class Gated:
 
     def add(self, submissions: Sequence[Submission], day: int) -> list[bool]:
         self.entered.set()
-        self.gate.wait(10)
+        self.gate.wait(60)
         self.groups.append(len(submissions))
         if self.fails is not None:
             raise self.fails
