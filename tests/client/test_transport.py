@@ -81,6 +81,17 @@ def test_submissions_arrive_over_http_with_the_same_few_fields_every_time() -> N
     }
 
 
+def test_a_collector_on_this_machine_is_reached_without_a_proxy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with server(lambda _: (200, {}, b"{}")) as (address, _):
+        assert HTTP(address)(b"body").status == 200
+
+
 def test_a_key_is_sent_with_the_request() -> None:
     with server(lambda _: (200, {}, b"{}")) as (address, seen):
         HTTP(address, key="k3y")(b"body")

@@ -148,9 +148,10 @@ def _result(address: str, token: str, survey: Survey, name: str) -> dict[str, An
     wanted = [("candidates", pet) for pet in devices.PETS] if asked.is_open else []
     url = f"{address}/results/{path}?{urllib.parse.urlencode(wanted)}"
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for _ in range(_PATIENCE):
         try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+            with opener.open(request, timeout=_PATIENCE) as answer:
                 if answer.status == 200:
                     found: dict[str, Any] = json.load(answer)
                     return found

@@ -61,9 +61,13 @@ class HTTP:
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
-        self._opener = urllib.request.build_opener(
-            _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context())
-        )
+        handlers: list[Any] = [
+            _NoRedirect,
+            urllib.request.HTTPSHandler(context=ssl.create_default_context()),
+        ]
+        if _is_here(parts.hostname):
+            handlers.append(urllib.request.ProxyHandler({}))  # a proxy would look for itself
+        self._opener = urllib.request.build_opener(*handlers)
 
     def __call__(self, body: bytes) -> Reply:
         """Post one request and return the answer, whatever its status."""
