@@ -30,9 +30,9 @@ INGEST = (
 )
 
 READING = """
-By the clock {by_clock} of {all} bars were reached, with {processors:.2f} processors for the server on
-average; per second of its processor time {by_cpu} were. A run on a machine that has nothing else to
-do would settle it.
+By the clock {by_clock} of {all} bars were reached, with {processors:.2f} processors for the server
+on average; per second of its processor time {by_cpu} were. A run on a machine that has nothing else
+to do would settle it.
 
 In every run exactly the acknowledged reports were counted; the benchmark stops otherwise.
 """
