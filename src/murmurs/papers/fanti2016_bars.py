@@ -259,8 +259,8 @@ WHY_Q = (
     "the paper spends 0.69 for each report, 2.07 in all: less than half of the budget."
 )
 WHY_SQUARE = (
-    "Equation 2 lacks a square: sqrt(p2 (1 - p2) / N) / (q2 - p2) gives the printed 0.0062, and the "
-    "equation as printed 0.0016. So the program had it right."
+    "Equation 2 lacks a square: sqrt(p2 (1 - p2) / N) / (q2 - p2) gives the printed 0.0062, and "
+    "the equation as printed 0.0016. So the program had it right."
 )
 WHY_EDGES = (
     "The threshold is for N reports, but each of the 45 pairs of positions has N / 45 of them, and "

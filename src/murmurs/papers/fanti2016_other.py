@@ -1,9 +1,9 @@
 """Fanti, Pihur and Erlingsson (2016), section 3.5: five categories of 100 and all others.
 
-The others are called "Other". The paper says that reports of 100 categories are from RAPPOR with epsilon = 3, and that there are
-ten Monte Carlo runs. It does not say which bits were sent, or when EM stops. A `Reading` is one way
-to understand it. Reports are simulated one by one and decoded as in the paper: EM from equal
-shares. Tables 1 and 2 and figure 2 are in `fanti2016_tables`.
+The others are called "Other". The paper says that reports of 100 categories are from RAPPOR with
+epsilon = 3, and that there are ten Monte Carlo runs. It does not say which bits were sent, or when
+EM stops. A `Reading` is one way to understand it. Reports are simulated one by one and decoded as
+in the paper: EM from equal shares. Tables 1 and 2 and figure 2 are in `fanti2016_tables`.
 """
 
 from __future__ import annotations

@@ -211,8 +211,7 @@ def judge_law(rows: Table, law: str) -> list[Finding]:
     both = [(s, rows.one(**{**s.labels, "method": PREFIXES})) for s in own]
     fewer = sum(ours.mean("fraction") < s.mean("fraction") - 1e-9 for s, ours in both)
     means = [
-        float(np.mean([s.mean("fraction") for s in several]))
-        for several in zip(*both, strict=False)
+        float(np.mean([s.mean("fraction") for s in several])) for several in zip(*both, strict=True)
     ]
     found.append(
         claim(
@@ -267,8 +266,8 @@ def draw_law(rows: Table, figure: Figure, law: str) -> None:
                 wide = [1.96 * s.error(value) for s in series]
                 label = f"{n:,} people" if method == PUBLISHED else None
                 band = (
-                    [a - b for a, b in zip(y, wide, strict=False)],
-                    [a + b for a, b in zip(y, wide, strict=False)],
+                    [a - b for a, b in zip(y, wide, strict=True)],
+                    [a + b for a, b in zip(y, wide, strict=True)],
                 )
                 line(axes, x, y, place, label, band if method == PUBLISHED else None, style)
         axes.set_xlabel("ε of all reports")
@@ -419,8 +418,8 @@ def draw_figure11(rows: Table, figure: Figure) -> None:
 
 
 WHY_ENTROPY = (
-    "Where noise is strong it is so: rare n-grams drown in it. Where all strings stand out from the "
-    "noise, equal shares are learnt completely, and the long tail of the power law is not."
+    "Where noise is strong it is so: rare n-grams drown in it. Where all strings stand out from "
+    "the noise, equal shares are learnt completely, and the long tail of the power law is not."
 )
 ABOUT = (
     "Random strings of lower-case letters, RAPPOR of 128 bits with two hashes, p = 0.25, and 16 "

@@ -181,18 +181,17 @@ def draw_table1(_rows: Table, figure: Figure) -> None:
     """Draw the table as numbers, and its margins beside two laws."""
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     draw_table(left, printed(PRINTED_TRUE), "True joint distribution of X (rows) and Y, in percent")
-    table = printed(PRINTED_TRUE)
-    rank = [1.0, 2.0, 3.0, 4.0, 5.0]
+    table = 100 * printed(PRINTED_TRUE)
+    rank = [float(i) for i in range(1, TOP + 1)]
     first = float(table.sum(axis=1)[0])
-    for number_, (name, own) in enumerate(
-        {
-            "X": table.sum(axis=1)[:TOP],
-            "Y": table.sum(axis=0)[:TOP],
-            f"geometric, ratio {RATIO}": [first * RATIO ** (r - 1) for r in rank],
-            "Zipf": [first / r for r in rank],
-        }.items()
-    ):
-        line(right, rank, 100 * own, number_, name, style="-" if number_ > 1 else "none")
+    lines: dict[str, list[float]] = {
+        "X": table.sum(axis=1)[:TOP].tolist(),
+        "Y": table.sum(axis=0)[:TOP].tolist(),
+        f"geometric, ratio {RATIO}": [first * RATIO ** (r - 1) for r in rank],
+        "Zipf": [first / r for r in rank],
+    }
+    for place, (name, own) in enumerate(lines.items()):
+        line(right, rank, own, place, name, style="-" if place > 1 else "none")
     right.set_xlabel("category")
     right.set_ylabel("share in percent")
     right.set_ylim(0)
