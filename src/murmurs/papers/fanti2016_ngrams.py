@@ -18,6 +18,7 @@ import numpy as np
 from murmurs import estimators
 from murmurs.dictionary.dictionary import Dictionary
 from murmurs.dictionary.ngrams import FoundByNGrams, search_ngrams
+from murmurs.dictionary.pairs import delta
 from murmurs.mechanisms.ngrams import NGrams
 from murmurs.mechanisms.rappor import Rappor
 from murmurs.numerics.arrays import Floats, Integers
@@ -119,12 +120,20 @@ def learn_by_grams(
     letters: str,
     rng: np.random.Generator,
     *,
-    as_printed: bool,
-    factor: float = 1.0,
+    multiple: float | None,
 ) -> Learnt:
-    """Draw reports of strings and n-grams, and return what is found without a list."""
+    """Draw reports of strings and n-grams, and return what is found without a list.
+
+    Two n-grams go together if their joint share is above this multiple of the paper's threshold,
+    which is that of its equation 2 with the missing square; without one, unless it is below the
+    threshold by more than its noise.
+    """
     counts = asked.over(texts, complete=True).simulate(people, rng)
-    found = search_ngrams(counts, asked, letters, as_printed=as_printed, factor=factor)
+    if multiple is None:
+        found = search_ngrams(counts, asked, letters)
+    else:
+        square = delta(asked, counts.n) / delta(asked, counts.n, as_printed=True)
+        found = search_ngrams(counts, asked, letters, as_printed=True, factor=multiple * square)
     pairs = zip(found.texts, found.log_p.tolist(), strict=True)
     kept = [text for text, log_p in pairs if log_p < math.log(0.05)]
     if not kept:

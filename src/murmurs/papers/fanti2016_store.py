@@ -189,8 +189,8 @@ def judge(rows: Table) -> list[Finding]:
 
 
 WHY_TABLE = (
-    "The table of the paper is not public. The substitute has 10,839 apps, of which 7 % are paid, "
-    "and here its 30 largest categories are taken, whose paid rates differ more than in the paper."
+    "The table of the paper is not public. The substitute has 10,839 apps, and its 30 largest "
+    "categories are taken. Only 7 % of these apps are paid, so that there is less to see."
 )
 WHY_ZERO = (
     "Many categories have hardly any paid apps. The most likely shares of such cells are at zero, "

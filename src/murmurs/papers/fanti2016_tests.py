@@ -35,7 +35,7 @@ EPSILONS = (1.5, 3.0)
 TRIALS: dict[Scale, dict[int, int]] = {
     "full": {3: 1000, 6: 500, 10: 200},
     "quick": {3: 50, 6: 20, 10: 6},
-    "tiny": {3: 5, 6: 2},
+    "tiny": {3: 4, 6: 1},
 }
 PEOPLE: dict[Scale, dict[int, tuple[int, ...]]] = {
     "full": {3: (10**3, 10**4, 10**5), 6: (10**3, 10**4, 10**5), 10: (10**3, 10**4)},
@@ -54,7 +54,9 @@ def table_of(m: int, n: int, added: float, rng: np.random.Generator) -> Floats:
 def cells(scale: Scale) -> list[Cell]:
     """Return all sizes, numbers of people and epsilons, independent and dependent."""
     return [
-        Cell({"m": m, "people": n, "epsilon": epsilon, "added": added}, trials)
+        Cell(
+            {"m": m, "people": n, "epsilon": epsilon, "added": added}, trials * (1 + (epsilon > 2))
+        )
         for m, trials in TRIALS[scale].items()
         for n in PEOPLE[scale][m]
         for epsilon in EPSILONS
@@ -283,13 +285,13 @@ WHY_SIZE = (
 )
 WHY_POWER = (
     "The paper does not say which epsilon its 1.5 is. If it is that of both reports together, each "
-    "has 0.75, and the power is small; here it is that of each report."
+    "has 0.75, and the Wald test finds next to nothing; here it is that of each report."
 )
 ABOUT = (
     "One question has 6 answers and the other m; margins are drawn uniformly from the simplex. "
     "Reports are those of Basic RAPPOR without permanent noise, epsilon is that of each question. "
     "The paper prints its results as curves only, so that its sentences are compared. The score "
-    "test, our default, is made on the same reports. "
+    "test, our default, is made on the same reports."
 )
 EXPERIMENTS = (
     Experiment(
@@ -298,7 +300,7 @@ EXPERIMENTS = (
         GRID,
         judge_figure13,
         draw_figure13,
-        ABOUT + "Under the hypothesis p-values are uniform, with a mean of one half.",
+        ABOUT + " Under the hypothesis p-values are uniform, with a mean of one half.",
         wanted=lambda cell: (
             cell["added"] == 0
             and cell["people"] == QQ_PEOPLE
@@ -323,7 +325,7 @@ EXPERIMENTS = (
         GRID,
         judge_figure15,
         partial(draw_rates, several=ADDED[1:]),
-        ABOUT + "Mass of 0.05 (Dist1) or 0.1 (Dist2) is added to each cell of the diagonal.",
+        ABOUT + " Mass of 0.05 (Dist1) or 0.1 (Dist2) is added to each cell of the diagonal.",
         wanted=lambda cell: cell["added"] != 0,
         size=(9.0, 6.5),
     ),
