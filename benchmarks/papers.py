@@ -85,7 +85,7 @@ ERRATA = [
         "lezia2020",
         "Errors of the Hadamard response that rise with ε (A4 and Occ at ε = 1) or are ten times "
         "too large (Race at ε = 2), and errors on USCensus1990 that do not fall with the number of "
-        "people, are mistakes of a program.",
+        "people, cannot be errors of the algorithms that are described.",
         "lezia2020-table3",
     ),
     (
@@ -118,9 +118,9 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
         "Pictures without printed numbers are judged by the sentences that the paper draws from "
         "them.",
         "",
-        f"{len(every)} numbers and sentences were compared: {counted['agrees']} agree, "
-        f"{counted['explained']} differ for a known reason, {counted['differs']} differ and nobody "
-        "knows why.",
+        f"{len(every)} numbers and sentences were compared, some of them about our default: "
+        f"{counted['agrees']} agree, {counted['explained']} differ for a known reason, "
+        f"{counted['differs']} differ and nobody knows why.",
         "",
         (
             f"{full} of {len(found)} experiments ran on the full grid, the others on the quick one."
@@ -161,7 +161,7 @@ def section(name: str, found: Reproduction) -> list[str]:
     lines = ["", f"### {name}", "", f"**{experiment.title}.** {experiment.about}", ""]
     lines += [f"![{experiment.title}](papers/{name}.png)", ""]
     if name.startswith("leaderboard"):
-        return lines + ranks(found)
+        lines += ranks(found)
     if numbers:
         lines += number_table(numbers)
     if claims:
@@ -252,6 +252,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("docs/results"))
     parser.add_argument("--note", default="", help="a sentence on the time that it took")
+    parser.add_argument("--keep-figures", action="store_true", help="draw only missing figures")
     parser.add_argument("--estimate", choices=("full", "quick"))
     parser.add_argument("--sample", type=int, default=30, help="cells of a grid that are timed")
     options = parser.parse_args()
@@ -266,7 +267,9 @@ def main() -> None:
         made = reproduce(experiment, scale, options.seed, folder=options.folder)
         found[experiment.name] = made
         pictures.mkdir(parents=True, exist_ok=True)
-        made.figure().savefig(pictures / f"{experiment.name}.png", dpi=110)
+        picture = pictures / f"{experiment.name}.png"
+        if not (options.keep_figures and picture.exists()):
+            made.figure().savefig(picture, dpi=110)
         print(f"{experiment.name}: {summary(made.findings)}", flush=True)
     documents: list[dict[str, Any]] = [r.to_document() for r in found.values()]
     (options.output / "papers.json").write_text(json.dumps(documents, indent=1))

@@ -21,7 +21,7 @@ from murmurs.papers import (
 )
 from murmurs.papers.findings import claim, number, summary
 from murmurs.papers.histograms import CENSUS, SOURCES, histograms, read_census
-from murmurs.papers.reproducing import reproduce, state
+from murmurs.papers.reproducing import reproduce, rows_of, state
 from murmurs.planning.laws import LAWS
 from murmurs.planning.measured import Series, Table
 
@@ -190,6 +190,21 @@ def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
     reproduce(experiment, "quick", 1, folder=tmp_path)
     assert state(experiment, tmp_path, 1) == "run quickly"
     assert state(experiment, tmp_path, 2) == "not run"
+
+
+def test_the_state_tells_what_was_begun(tmp_path: Path) -> None:
+    [experiment] = chosen(["kairouz2016-slides"])
+    full, quick = experiment.cells("full"), experiment.cells("quick")
+    rows = rows_of(experiment, tmp_path)
+    none = [Series({"mechanism": "k-RR"}, {"risk": np.ones(1)})]
+    rows.add({quick[0].identity(1): none})
+    assert state(experiment, tmp_path, 1) == "begun"
+    rows.add({full[0].identity(1): none})
+    assert state(experiment, tmp_path, 1) == "1 of 4 cells"
+    rows.add({cell.identity(1): none for cell in quick})
+    assert state(experiment, tmp_path, 1) == "run quickly, 1 of 4 cells in full"
+    rows.add({cell.identity(1): none for cell in full})
+    assert state(experiment, tmp_path, 1) == "run"
 
 
 def test_series_are_found_by_their_labels() -> None:

@@ -66,7 +66,7 @@ def command(
 
     \b
     Example:
-      murmurs reproduce kairouz2016-slides --quick
+      murmurs reproduce kairouz2016-proposition5 --quick
     """
     scale: Scale = "quick" if quick else "full"
     wanted = papers.chosen(names or [papers.ALL])

@@ -168,6 +168,10 @@ def _winner(found: ErrorStudy, epsilon: float) -> str:
     """Say which pair has the smallest error, and which cannot be told from it."""
     rows = [row for row in found.rows if row.epsilon == epsilon]
     first = rows[0]
+    if len(rows) == 1:
+        return (
+            f"At epsilon {epsilon:g}, only {first.mechanism} with {first.estimator} was measured."
+        )
     near = [
         f"{row.mechanism} with {row.estimator}"
         for row in rows[1:]

@@ -133,8 +133,8 @@ def draw(rows: Table, figure: Figure, number: int) -> None:
 
 
 WHY = (
-    "The paper prints no numbers for its figures, and the parameter of its geometric distribution "
-    "is unknown; which of the algorithms wins depends on it."
+    "The paper prints no numbers for its figures and does not give the parameter of its geometric "
+    "distribution, so that its runs cannot be repeated exactly."
 )
 ABOUT = (
     "Mean absolute errors on geometric data, as the paper ran the algorithms and at equal privacy. "

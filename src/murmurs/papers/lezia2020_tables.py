@@ -99,7 +99,7 @@ HR_WHY = (
 )
 CENSUS_WHY = (
     "The printed errors of RAPPOR, CMS and HR do not fall with the number of people, as all of "
-    "these estimators' errors do: they come from a mistake in the program."
+    "these estimators' errors do: they cannot be errors of the algorithms that are described."
 )
 
 
@@ -219,7 +219,7 @@ def _ours(column: str, epsilon: float, here: Table) -> Finding:
     least = min((s for s in kept if s is not ours), key=lambda s: s.mean("mae"))
     return claim(
         f"{column}, {DEFAULT}",
-        f"best of those that kept to epsilon: {best}, {printed[place]:g}",
+        f"the best that kept to epsilon is {best}, {printed[place]:g}",
         f"{mean:.4f} ± {ours.error('mae'):.4f}; the best of the others measured is "
         f"{least['algorithm']} {least['form']}, {least.mean('mae'):.4f} ± {least.error('mae'):.4f}",
         mean <= printed[place] + 3 * doubt,

@@ -103,13 +103,17 @@ def state(experiment: Experiment, folder: Path, seed: int) -> str:
     Cells that depend on what others find are not counted.
     """
     there = rows_of(experiment, folder).known()
-    part = ""
+    if not there:
+        return "not run"
+    done = {}
     scales: tuple[Scale, ...] = ("full", "quick")
     for scale in scales:
         names = {cell.identity(seed) for cell in experiment.cells(scale)}
-        done = len(names & there)
-        if done == len(names):
-            return "run" if scale == "full" else "run quickly"
-        if done and not part:
-            part = f"{done} of {len(names)} cells"
-    return part or "not run"
+        done[scale] = len(names & there), len(names)
+        if names <= there and scale == "full":
+            return "run"
+    finished, total = done["full"]
+    part = f"{finished} of {total} cells"
+    if done["quick"][0] == done["quick"][1]:
+        return f"run quickly, {part} in full" if finished else "run quickly"
+    return part if finished else "begun" if done["quick"][0] else "not run"

@@ -1,0 +1,109 @@
+"""`murmurs reproduce` and `murmurs study`: what they list, print, keep and draw."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from murmurs.cli import main
+from murmurs.cli.progress import progress_bar
+from murmurs.papers import EXPERIMENTS
+
+NAME = "kairouz2016-proposition5"
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, with a column of answers."""
+    monkeypatch.chdir(tmp_path)
+    people = ["tea"] * 60 + ["mate"] * 30 + [""] * 10
+    (tmp_path / "data.csv").write_text("\n".join(["drink,n", *(f"{x},1" for x in people)]))
+    return tmp_path
+
+
+def good(line: str) -> str:
+    result = CliRunner().invoke(main, shlex.split(line))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def states(out: str = "reproduced") -> dict[str, str]:
+    listed = json.loads(good(f"reproduce --out {out} --json"))
+    return {row["name"]: row["state"] for row in listed}
+
+
+def test_everything_is_listed_with_its_state(desk: Path) -> None:
+    assert states() == dict.fromkeys((e.name for e in EXPERIMENTS), "not run")
+    good(f"reproduce {NAME} --quick")
+    assert [name for name, state in states().items() if state != "not run"] == [NAME]
+    assert states()[NAME] == "run quickly"
+    text = good("reproduce")
+    assert all(experiment.title in text for experiment in EXPERIMENTS)
+
+
+def test_rows_figures_and_text_are_kept_in_the_folder(desk: Path) -> None:
+    printed = good(f"reproduce {NAME} --quick --out here --seed 3")
+    files = {path.relative_to(desk / "here").as_posix() for path in (desk / "here").rglob("*.*")}
+    assert {f"{NAME}.png", f"{NAME}.svg", f"{NAME}.txt"} < files
+    assert sum(name.startswith("rows/kairouz2016-advantage/") for name in files) == 1
+    text = (desk / "here" / f"{NAME}.txt").read_text(encoding="utf-8")
+    assert text.strip() in printed
+    assert good(f"reproduce {NAME} --quick --out here --seed 3") == printed
+    assert sum(1 for _ in (desk / "here" / "rows").rglob("*.parquet")) == 1  # not run again
+
+
+def test_the_document_has_published_and_measured() -> None:
+    [document] = json.loads(good(f"reproduce {NAME} --quick --json"))
+    assert document["scale"] == "quick"
+    wrong = {f["what"]: f for f in document["findings"]}["f(ln 7, 7) in the proof"]
+    assert wrong["published"] == 3.1559
+    assert wrong["measured"] == pytest.approx(2.1593, abs=1e-4)
+    assert wrong["verdict"] == "explained"
+    assert all(Path(path).exists() for path in document["files"])
+
+
+def study(options: str) -> dict[str, Any]:
+    line = f"study data.csv --column drink --drop-missing --repetitions 3 --json {options}"
+    found: dict[str, Any] = json.loads(good(line))
+    return found
+
+
+def test_a_column_is_compared_at_equal_epsilon(desk: Path) -> None:
+    found = study("--epsilon 2 --epsilon 1 --seed 1 --mechanism KRR --mechanism OUE")
+    assert (found["answers"], found["people"], found["seed"]) == (2, 90, 1)
+    assert len(found["rows"]) == 2 * 2 * 4
+    assert [row["epsilon"] for row in found["rows"]] == [1.0] * 8 + [2.0] * 8
+    for epsilon in (1.0, 2.0):
+        errors = [row["l1"] for row in found["rows"] if row["epsilon"] == epsilon]
+        assert errors == sorted(errors)
+    assert {row["law"] for row in found["rows"]} == {"drink"}
+    assert study("--epsilon 1 --seed 2 --mechanism KRR")["rows"] != found["rows"]
+
+
+def test_estimators_that_do_not_fit_are_named() -> None:
+    found = study("--epsilon 1 --mechanism OUE --estimator likelihood --estimator simplex")
+    assert {row["estimator"] for row in found["rows"]} == {"simplex"}
+    assert "'likelihood' does not fit OUE" in found["notes"][0]
+
+
+def test_the_winner_is_told_with_what_cannot_be_told_from_it(desk: Path) -> None:
+    line = "study data.csv --column drink --drop-missing --repetitions 5 --seed 1 --epsilon 1"
+    text = good(f"{line} --mechanism KRR --estimator unbiased --plot errors.svg")
+    assert text.splitlines()[-3] == "At epsilon 1, only KRR with unbiased was measured."
+    assert "<svg" in (desk / "errors.svg").read_text(encoding="utf-8")
+    assert "within two standard errors of it: " in good(f"{line} --mechanism KRR --mechanism SUE")
+
+
+def test_a_bar_shows_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with progress_bar("study") as progress:
+        assert progress is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress_bar("study") as progress:
+        assert progress is not None
+        for done, total in ((0, 2), (1, 2), (2, 2), (0, 1), (1, 1)):
+            progress(done, total)
