@@ -205,8 +205,8 @@ def _beside(rows: Table, strings: str) -> list[Finding]:
     [own] = ours
     return [
         claim(
-            "beside: our default, prefixes, at the stated epsilon",
-            "it is not in the paper",
+            "prefixes, our default, at the stated epsilon",
+            "nothing about our default",
             f"finds {own.mean('true'):.1f} strings and {own.mean('false'):.1f} false ones",
             own.mean("true") > theirs.mean("true"),
         )
@@ -330,7 +330,7 @@ def draw(rows: Table, figure: Figure, strings: str) -> None:
 EXPERIMENTS = (
     Experiment(
         "fanti2016-figure8",
-        "Random strings found with and without a list",
+        "Figure 8: random strings found with and without a list",
         GRID,
         judge_figure8,
         partial(draw, strings=RANDOM),
@@ -343,7 +343,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure12",
-        "Host names found with and without a list, a million people, epsilon = 4.39",
+        "Figure 12: host names found with and without a list, a million people, epsilon = 4.39",
         GRID,
         judge_figure12,
         partial(draw, strings=URLS),

@@ -239,7 +239,7 @@ def draw(rows: Table, figure: Figure) -> None:
 EXPERIMENTS = (
     Experiment(
         "fanti2016-figure4",
-        "Categories of apps in the Play Store, and whether they are paid",
+        "Figure 4: categories of apps in the Play Store, and whether they are paid",
         GRID,
         judge,
         draw,

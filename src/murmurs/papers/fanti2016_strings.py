@@ -219,8 +219,8 @@ def judge_law(rows: Table, law: str) -> list[Finding]:
     ]
     found.append(
         claim(
-            "beside: our default, prefixes, at the same epsilon",
-            "it is not in the paper",
+            "prefixes, our default, at the same epsilon",
+            "nothing about our default",
             f"finds {means[1]:.2f} of the strings on average, the published method "
             f"{means[0]:.2f}; it finds fewer in {fewer} of {len(both)} settings",
             not fewer,
@@ -459,7 +459,7 @@ def _part(name: str) -> Callable[[Cell], bool]:
 EXPERIMENTS = (
     Experiment(
         "fanti2016-figure7",
-        "Strings that are not listed, power law",
+        "Figure 7: strings that are not listed, power law",
         GRID,
         partial(judge_law, law=POWER),
         partial(draw_law, law=POWER),
@@ -469,7 +469,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure9",
-        "Distance of what is learnt, by length of strings and n-grams",
+        "Figure 9: distance of what is learnt, by length of strings and n-grams",
         GRID,
         judge_figure9,
         partial(draw_lengths, value="hellinger"),
@@ -479,7 +479,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure10",
-        "Strings that are missed, by length of strings and n-grams",
+        "Figure 10: strings that are missed, by length of strings and n-grams",
         GRID,
         judge_figure10,
         partial(draw_lengths, value="fraction"),
@@ -489,7 +489,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure11",
-        "Distance of what is learnt, by the number of edges",
+        "Figure 11: distance of what is learnt, by the number of edges",
         GRID,
         judge_figure11,
         draw_figure11,
@@ -499,7 +499,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure17",
-        "Strings that are not listed, geometric shares",
+        "Figure 17: strings that are not listed, geometric shares",
         GRID,
         partial(judge_entropy, law=GEOMETRIC),
         partial(draw_law, law=GEOMETRIC),
@@ -509,7 +509,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "fanti2016-figure18",
-        "Strings that are not listed, equal shares",
+        "Figure 18: strings that are not listed, equal shares",
         GRID,
         partial(judge_entropy, law=UNIFORM),
         partial(draw_law, law=UNIFORM),
