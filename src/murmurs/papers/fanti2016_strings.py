@@ -73,7 +73,7 @@ def law_of(name: str, strings: int) -> Floats:
     first string has 96 % of the people.
 
     >>> round(float(law_of(STEEP, 10)[0]), 2), round(float(law_of(POWER, 10)[0]), 2)
-    (0.96, 0.3)
+    (0.96, 0.27)
     """
     rank = np.arange(1, strings + 1.0)
     weights = {

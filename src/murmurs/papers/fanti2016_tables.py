@@ -191,7 +191,7 @@ def draw_table1(_rows: Table, figure: Figure) -> None:
         "Zipf": [first / r for r in rank],
     }
     for place, (name, own) in enumerate(lines.items()):
-        line(right, rank, own, place, name, style="-" if place > 1 else "none")
+        line(right, rank, own, place, name, style="-" if place > 1 else " ")
     right.set_xlabel("category")
     right.set_ylabel("share in percent")
     right.set_ylim(0)
