@@ -275,6 +275,20 @@ def judge_figure12(rows: Table) -> list[Finding]:
         found.append(
             _counted(rows, URLS, TRIGRAMS, 2.0, "strings found without a list, trigrams", WHY_EDGES)
         )
+        tested = grams.mean("tested"), three.series[0].mean("tested")
+        found.append(
+            claim(
+                "candidates, and false strings",
+                "896 candidates with bigrams and 185 with trigrams; 1 and 0 false strings",
+                f"{tested[0]:.0f} and {tested[1]:.0f} candidates; {grams.mean('false'):.1f} and "
+                f"{three.series[0].mean('false'):.1f} false strings",
+                all(
+                    paper / 2 < own < 2 * paper
+                    for paper, own in zip((896, 185), tested, strict=True)
+                ),
+                why=WHY_EDGES,
+            )
+        )
     return [*found, *_beside(rows, URLS)]
 
 
