@@ -308,7 +308,7 @@ WHY_EDGES = (
 )
 LABELS = {
     RANDOM: ("true", LISTED, GRAMS),
-    URLS: ("true", LISTED, SPLIT, GRAMS, PREFIXES),
+    URLS: ("true", LISTED, SPLIT, GRAMS, CORRECTED, PREFIXES),
 }
 
 

@@ -299,7 +299,7 @@ WHY_FEW_PEOPLE = "Fewer people were simulated than in the paper."
 WHY_OTHER = (
     "As printed, c_s^m = q* T_s + p* (N - T_s) counts the noise of everybody; the top m categories "
     "account for q* T_s + p* (N (p_1 + ... + p_m) - T_s). With the printed form hardly any bit is "
-    "left for Other. The corrected form reproduces table 2, so the program had it right."
+    "left for Other. The corrected form reproduces table 2, so the program must have had it right."
 )
 
 
