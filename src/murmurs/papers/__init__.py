@@ -9,6 +9,7 @@ from murmurs.boundary.checks import shown
 from murmurs.papers import (
     fanti2016_bars,
     fanti2016_joint,
+    fanti2016_lengths,
     fanti2016_store,
     fanti2016_strings,
     fanti2016_tables,
@@ -39,6 +40,7 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
             *kairouz2016_theory.EXPERIMENTS,
             *fanti2016_bars.EXPERIMENTS,
             *fanti2016_joint.EXPERIMENTS,
+            *fanti2016_lengths.EXPERIMENTS,
             *fanti2016_store.EXPERIMENTS,
             *fanti2016_strings.EXPERIMENTS,
             *fanti2016_tables.EXPERIMENTS,

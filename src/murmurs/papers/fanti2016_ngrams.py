@@ -2,8 +2,8 @@
 
 The paper sends RAPPOR of 128 bits with two hashes, p = 0.25 and no permanent noise. The strings of
 its section 5.2 are not public; the host names here have shares under which RAPPOR with a known list
-finds as many of them as in the paper. Figures 7 to 11, 17 and 18 are in `fanti2016_strings`, figure
-12 in `fanti2016_bars`.
+finds as many of them as in the paper. Figures 7, 17 and 18 are in `fanti2016_strings`, 9 to 11 in
+`fanti2016_lengths`, 8 and 12 in `fanti2016_bars`.
 """
 
 from __future__ import annotations
