@@ -79,8 +79,8 @@ ERRATA = [
     (
         "fanti2016",
         "Section 3.2: the bits that the top m categories set are q* T + p* (N Σ p_i − T), the sum "
-        "being over these categories, not q* T + p* (N − T). As printed, hardly any bit is left for "
-        "Other. Appendix D has the same.",
+        "being over these categories, not q* T + p* (N − T). As printed, hardly any bit is left "
+        "for Other. Appendix D has the same.",
         "fanti2016-table2",
     ),
     (
@@ -98,9 +98,9 @@ ERRATA = [
     ),
     (
         "fanti2016",
-        "Equation 2 must be δ = √(p₂(1 − p₂)/N) / (q₂ − p₂): the square of q₂ − p₂ is missing. Only "
-        "this gives the δ = 0.0062 of section 5.2. And N is the number of all reports, while a pair "
-        "of positions has N/45 of them.",
+        "Equation 2 must be δ = √(p₂(1 − p₂)/N) / (q₂ − p₂): the square of q₂ − p₂ is missing. "
+        "Only this gives the δ = 0.0062 of section 5.2. And N is the number of all reports, while "
+        "a pair of positions has N/45 of them.",
         "fanti2016-figure12",
     ),
     (
