@@ -158,7 +158,13 @@ def judge_table1(rows: Table) -> list[Finding]:
     p_value = chi_square_tail(chi_square, freedom)
     low, high = found.mean("smallest ratio"), found.mean("largest ratio")
     return [
-        number("sum of all cells, in percent", 100.0, 100 * found.mean("sum"), 0.0, decimals=2),
+        number(
+            "sum of all cells, in percent",
+            100.0,
+            round(100 * found.mean("sum"), 6),
+            0.0,
+            decimals=2,
+        ),
         claim(
             "margins of X and Y",
             "discretized Zipfian",
@@ -169,7 +175,7 @@ def judge_table1(rows: Table) -> list[Finding]:
         ),
         claim(
             "X and Y",
-            "nothing is said about their association",
+            "nothing about their association",
             f"the table is that of independent answers: chi-square {chi_square:.1f} on {freedom} "
             f"degrees of freedom for 100,000 people, p = {p_value:.2f}",
             p_value > 1e-3,
