@@ -79,6 +79,29 @@ def test_the_host_names_are_a_hundred_with_at_most_20_letters() -> None:
     assert fanti2016_ngrams.calibrated().sum() == pytest.approx(1)
 
 
+def test_a_known_list_finds_as_many_hosts_as_in_the_paper() -> None:
+    """The paper has one run, which scatters by at most 3 strings; six times that are allowed.
+
+    A false alarm has a probability below 1e-8. Rejected: the q that spends all of the budget, with which 43 strings are found instead of 23.
+    """
+    rng = np.random.default_rng(1)
+    law = fanti2016_ngrams.calibrated()
+
+    def away(q: float, published: int) -> float:
+        part = fanti2016_ngrams.bloom(q, 16)
+        found = [
+            fanti2016_ngrams.learn_from_list(
+                part, fanti2016_ngrams.HOSTS, rng.multinomial(fanti2016_ngrams.PEOPLE, law), rng
+            ).true(fanti2016_ngrams.HOSTS)
+            for _ in range(10)
+        ]
+        return abs(float(np.mean(found)) - published) / 3
+
+    assert away(fanti2016_ngrams.ONE_REPORT, 75) < 6
+    assert away(fanti2016_ngrams.SPLIT_Q, 23) < 6
+    assert away(fanti2016_ngrams.RIGHT_Q, 23) > 6
+
+
 def test_the_covariance_takes_away_the_variance_of_the_sum() -> None:
     """The rows of I p are all n; the sum of all shares has the variance 1/n under I^-1, else 0."""
     rng = np.random.default_rng(1)
