@@ -82,7 +82,8 @@ def test_the_host_names_are_a_hundred_with_at_most_20_letters() -> None:
 def test_a_known_list_finds_as_many_hosts_as_in_the_paper() -> None:
     """The paper has one run, which scatters by at most 3 strings; six times that are allowed.
 
-    A false alarm has a probability below 1e-8. Rejected: the q that spends all of the budget, with which 43 strings are found instead of 23.
+    A false alarm has a probability below 1e-8. Rejected: the q that spends all of the budget, with
+    which 43 strings are found instead of 23.
     """
     rng = np.random.default_rng(1)
     law = fanti2016_ngrams.calibrated()
