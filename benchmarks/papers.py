@@ -85,6 +85,13 @@ ERRATA = [
     ),
     (
         "fanti2016",
+        "Section 3.2: estimates with Other are not unbiased. A product of bit rates stands for a "
+        "mixture of many categories, which makes the share of Other with Other too small, in table "
+        "2 and here by 0.4 percentage points.",
+        "fanti2016-table2",
+    ),
+    (
+        "fanti2016",
         "Section 3.3: the information is minus the second derivative, and the covariance of shares "
         "that add up to one is I⁻¹ − p pᵀ/N, not I⁻¹.",
         "fanti2016-figure4",
