@@ -289,14 +289,11 @@ WHY_ENTROPY = (
 )
 ABOUT = (
     "Random strings of lower-case letters, RAPPOR of 128 bits with two hashes, p = 0.25, and 16 "
-    "cohorts, of which the paper says nothing. Epsilon is what the paper "
-    "calls so: its q spends half of that (see figure 12). Distances take missing strings as zero, "
-    "without scaling. "
+    "cohorts, of which the paper says nothing. Epsilon is what the paper calls so: its q spends "
+    "half of that (see figure 12). Distances take missing strings as zero, without scaling. The "
+    "paper prints no numbers, only a picture, so that its sentences are compared. "
 )
-ABOUT_LAWS = (
-    ABOUT + "The figure has curves only, so that sentences are compared. Prefixes, our default, "
-    "keep to epsilon. "
-)
+ABOUT_LAWS = ABOUT + "Prefixes, our default, keep to epsilon. "
 ABOUT_POWER = (
     "The paper does not say how its power law of exponent -5 is made discrete: r^-5 would give 96 "
     "% of the people to one string. Under (r + 14)^-5 RAPPOR with a list finds the 17 strings of "

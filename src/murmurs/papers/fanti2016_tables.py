@@ -312,8 +312,8 @@ def judge_table2(rows: Table) -> list[Finding]:
 
 WHY_FEW_PEOPLE = "Fewer people were simulated than in the paper."
 WHY_PRODUCT = (
-    "Other has a product of bit rates in place of its true law, a mixture of 95 categories, so that "
-    "a bias is left, here as in table 2."
+    "Other has a product of bit rates in place of its true law, a mixture of 95 categories, so "
+    "that a bias is left, here as in table 2."
 )
 WHY_OTHER = (
     "As printed, c_s^m = q* T_s + p* (N - T_s) counts the noise of everybody; the top m categories "
