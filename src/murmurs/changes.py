@@ -151,16 +151,21 @@ def _gone(asked: Asked, old: Survey, new: Survey) -> str:
 def _of_asked(old: Asked, new: Asked) -> list[Change]:
     if isinstance(old, Joint) or isinstance(new, Joint):
         return _of_joints(old, new)
-    found = []
-    name = shown(old.name)
+    found = _of_words(old, new)
+    if old.labels != new.labels:
+        found += _of_labels(old, new)
+    return found + _of_mechanisms(shown(old.name), old, new)
+
+
+def _of_words(old: Question, new: Question) -> list[Change]:
+    """Return the edits of what is asked and shown, which no report depends on."""
+    found, name = [], shown(old.name)
     if old.text != new.text:
         follows = "it is only read by people; give a question that means something else a new name"
         found.append(Change("harmless", f"the text of {name}", follows))
     if old.ordered != new.ordered:
         found.append(Change("harmless", f"the order of {name}", "it is for tables and plots"))
-    if old.labels != new.labels:
-        found += _of_labels(old, new)
-    return found + _of_mechanisms(name, old, new)
+    return found
 
 
 def _of_labels(old: Question, new: Question) -> list[Change]:
@@ -208,10 +213,15 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def _of_joints(old: Asked, new: Asked) -> list[Change]:
+    found: list[Change] = []
+    if isinstance(old, Joint) and isinstance(new, Joint):
+        for one in old.questions:
+            for other in new.questions:
+                found += _of_words(one, other) if one.name == other.name else []
     if _counts_add_up(old, new):
-        return []
+        return found
     name = shown(old.name)
-    found = [Change("breaks", f"joint {name}", "its questions, labels or mechanisms differ")]
+    found.append(Change("breaks", f"joint {name}", "its questions, labels or mechanisms differ"))
     if keeps_response(old) or keeps_response(new):
         found.append(Change("resets", f"joint {name}", "devices draw permanent responses again"))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -223,6 +224,16 @@ def test_sides_with_reports_in_common_are_not_compared(
     served: Running, token: str, query: str
 ) -> None:
     assert served.get(f"/results/cafe/drink/compare?{query}", token).status == 400
+
+
+def test_a_comparison_without_scipy_is_refused_with_the_way_out(
+    served: Running, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    path = "/results/cafe/drink/compare?segment=north&other_segment=south&level=0.9"
+    reply = served.get(path, token)
+    assert (reply.status, reply.error) == (400, "query")
+    assert "SciPy" in reply.document["reason"]
 
 
 def test_a_dictionary_is_searched_by_the_worker(served: Running, token: str) -> None:

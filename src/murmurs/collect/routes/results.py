@@ -100,7 +100,7 @@ def _now(asking: Asking) -> Result:
     """Compute a result at once, in a thread."""
     try:
         return compute(asking.task(), _unseen)
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         raise RefusedError(400, "query", shown_error(error)) from None
 
 
