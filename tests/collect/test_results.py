@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs.collect.compute import Progress, Result, Task, compute
+from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.store import Part
 from murmurs.submission import SubmissionForm
@@ -273,6 +273,18 @@ def test_the_likelihood_of_reports_is_for_the_table_that_they_are_of(
         assert "for the table of 'age+dog'" in reply.document["reason"]
     reply = waited(served, f"/results/cafe/drink{query}", token)
     assert "are not kept, as counts suffice" in reply.document["reason"]
+
+
+def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> None:
+    """A trend of a thousand answers over twenty weeks takes ten seconds of a processor."""
+    labels = [f"label {number}" for number in range(1000)]
+    many = mm.Survey("many", (mm.Question("q", labels, epsilon=1.0), SURVEY.question("drink")))
+    assert not is_long(many, "q", 0, "estimate")
+    assert is_long(many, "q", 0, "trend")
+    assert is_long(many, "q", 0, "compare")
+    assert not is_long(many, "drink", 0, "trend")
+    assert is_long(SURVEY, "cat", 101, "trend")
+    assert is_long(SURVEY, "age+dog", 0, "estimate")
 
 
 def test_results_that_are_kept_have_few_rows_together() -> None:

@@ -89,10 +89,12 @@ def unit_of(survey: Survey, name: str) -> Asked:
     return asked
 
 
-def is_long(survey: Survey, name: str, candidates: int) -> bool:
+def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
     if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes | NGrams):
+        return True
+    if kind != "estimate" and max(candidates, len(asked.labels)) > 100:
         return True
     return candidates > 500 or len(asked.labels) > 5000
 
