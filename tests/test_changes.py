@@ -139,6 +139,7 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
         question("drink", labels=["espresso", "filter", "tea", "mate"], mechanism=LOSUE),
         {
             ("breaks", "the labels of 'drink'"),
+            ("resets", "the labels of 'drink'"),
             ("breaks", "the mechanism of 'drink'"),
             ("resets", "the mechanism of 'drink'"),
         },
@@ -194,6 +195,11 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
             ("harmless", "question 'hot'"),
             ("harmless", "question 'size'"),
         },
+    ),
+    (
+        "a label of a kept response",
+        question("drink", labels=["espresso", "filter", "mate"]),
+        {("breaks", "the labels of 'drink'"), ("resets", "the labels of 'drink'")},
     ),
     (
         "joint of others",

@@ -161,7 +161,8 @@ def _of_words(old: Question, new: Question) -> list[Change]:
     """Return the edits of what is asked and shown, which no report depends on."""
     found, name = [], shown(old.name)
     if old.text != new.text:
-        found.append(Change("harmless", f"the text of {name}", "it is only read by people"))
+        follows = "it is only read by people; give a question that means something else a new name"
+        found.append(Change("harmless", f"the text of {name}", follows))
     if old.ordered != new.ordered:
         found.append(Change("harmless", f"the order of {name}", "it is for tables and plots"))
     return found
@@ -176,13 +177,9 @@ def _of_labels(old: Question, new: Question) -> list[Change]:
     else:
         how = "the numbers in reports now stand for other answers, or there are more or fewer"
     found = [Change("breaks", what, how)]
-    moved = any(
-        label in new.labels and new.labels.index(label) != place
-        for place, label in enumerate(old.labels)
-    )
-    if moved and (keeps_response(old) or keeps_response(new)):
+    if keeps_response(old) or keeps_response(new):
         found.append(
-            Change("resets", what, "an answer under another number has another permanent response")
+            Change("resets", what, "devices draw new permanent responses and pay for them again")
         )
     return found
 

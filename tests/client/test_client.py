@@ -9,11 +9,12 @@ import stat
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
-from murmurs import Survey
+from murmurs import Device, Survey
 from murmurs.client import AnswerRefusedError, Client, Refusal, Reply
 from murmurs.client.client import AT_ONCE
 from murmurs.client.sending import FOR_GOOD, LONGEST_WAIT
@@ -286,6 +287,64 @@ def test_the_odometer_goes_on_in_a_new_version_of_the_survey() -> None:
     device.answer({"drink": "tea"})
     assert device.spent == 4.5
     assert device.queued == 3
+
+
+LONGITUDINAL = """
+name = "s"
+version = {version}
+memory = "{memory}"
+{period}
+[[questions]]
+name = "q"
+labels = {labels}
+mechanism = {{name = "LOLOHA", epsilon = 1.0, epsilon_permanent = 2.0}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("memory", "terms", "labels"),
+    [
+        ("value", ("", ""), (["a", "b", "c"], ["b", "a", "c"])),
+        ("change", ("", ""), (["a", "b", "c"], ["b", "c", "d"])),
+        ("value", ("", ""), (["a", "b", "c"], ["a", "b", "d"])),
+        ("period", ("period = 30", 'period = "month"'), (["a", "b", "c"], ["a", "b", "c"])),
+    ],
+    ids=["other order", "other numbers", "another label", "periods of the same number"],
+)
+def test_a_new_version_shares_no_response_between_different_things(
+    memory: str, terms: tuple[str, str], labels: tuple[list[str], list[str]]
+) -> None:
+    """The same number may stand for another answer, or for another period, in a new version.
+
+    If it shared a response with the old one, reports would show whether the two answers have the
+    same number, which no memory's promise allows, and nothing would be paid for it.
+    """
+    state: dict[str, Any] = {}
+    clock = Clock(86_400 * 696 * 30)  # 30 days with the number 696, and ten months later that month
+    drawn: list[set[Any]] = []
+    derived = Device._chance
+    for version in (0, 1):
+        survey = Survey.from_toml(
+            LONGITUDINAL.format(
+                version=version + 1,
+                memory=memory,
+                period=terms[version],
+                labels=json.dumps(labels[version]),
+            )
+        )
+        used: set[Any] = set()
+
+        def chance(device: Device[Any], purpose: str, *key: Any, used: set[Any] = used) -> Any:
+            used.add((device.question, purpose, *key))
+            return derived(device, purpose, *key)
+
+        with mock.patch.object(Device, "_chance", chance):
+            device = client(survey, state, clock=clock)
+            device.answer({"q": labels[version][0]})
+        drawn.append(used)
+        assert device.spent == pytest.approx(2.0 * (version + 1))
+        clock.now = 1_831_000_000  # in January 2028
+    assert not drawn[0] & drawn[1]
 
 
 # How often, and when

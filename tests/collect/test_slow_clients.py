@@ -12,6 +12,7 @@ import pytest
 
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Limits
+from murmurs.collect.protocol import MOST_WAITING
 from murmurs.survey import Survey
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
@@ -130,6 +131,70 @@ def test_a_head_that_is_too_long_is_refused(served: Running) -> None:
         client.sendall(b"y" * 2500)
         _, got = seconds_until_closed(client)
     assert got.startswith(b"HTTP/1.1 431"), got
+
+
+@pytest.mark.parametrize(
+    "later",
+    [b"\r\n", b"tea", b"POST"],
+    ids=["an empty line", "what follows an upgrade", "half a request"],
+)
+def test_a_connection_that_sent_something_after_its_answer_is_closed_too(
+    served: Running, later: bytes
+) -> None:
+    upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\n" if later == b"tea" else b""
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n" + upgrade + b"\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        client.sendall(later)
+        seconds, _ = seconds_until_closed(client)
+    assert seconds < 6
+
+
+def test_a_connection_that_sent_the_rest_of_a_refused_body_is_closed_too(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(b"POST /submissions HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 415")
+        client.sendall(b"[1, 2, 3]")
+        seconds, _ = seconds_until_closed(client)
+    assert seconds < 6
+
+
+@pytest.mark.parametrize("drip", [b"X: y\r\n" * 300, b"y" * 1500], ids=["many", "a long one"])
+def test_fields_after_a_body_are_limited(served: Running, drip: bytes) -> None:
+    """Otherwise a client could fill the memory with them, eleven times as fast as it sends."""
+    with connected(served) as client:
+        client.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n[\r\n0\r\nZ: ")
+        began = time.monotonic()
+        _, got = seconds_until_closed(client, drip)
+    assert got.startswith(b"HTTP/1.1 431"), got
+    assert time.monotonic() - began < SHORT.body_seconds
+
+
+def test_a_long_body_in_small_chunks_is_read(served: Running) -> None:
+    """What is limited comes beside the body: chunks of a byte each are no reason to refuse."""
+    body = b" " * 4000 + b"[]"
+    with connected(served) as client:
+        client.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        for byte in body:
+            client.sendall(b"1\r\n%c\r\n" % byte)
+        client.sendall(b"0\r\n\r\n")
+        got = client.recv(4096)
+    assert got.startswith(b"HTTP/1.1 400"), got
+    assert b"no submission" in got
+
+
+def test_requests_that_wait_for_the_first_are_limited(served: Running) -> None:
+    """Otherwise a client could fill the memory with them, fifty times as fast as it sends."""
+    one = b"GET /health HTTP/1.1\r\n\r\n"
+    with connected(served) as client:
+        client.sendall(one * MOST_WAITING)
+        got = b""
+        while got.count(b'"alive"') < MOST_WAITING:
+            got += client.recv(4096)
+        client.sendall(one * 1000)
+        _, got = seconds_until_closed(client)
+    assert b"HTTP/1.1 503" in got, got
+    assert b'"busy"' in got
 
 
 @pytest.mark.parametrize("bad", [b"tea\r\n\r\n", b"GET \xff HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02"])

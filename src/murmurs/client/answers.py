@@ -92,9 +92,13 @@ class Reporter:
 
     @property
     def key(self) -> str:
-        """The name under which a state keeps this: another first round is another device."""
+        """The name under which a state keeps this, and from which its responses are derived.
+
+        Another first round, other labels or other periods make it another device: the same number
+        would otherwise stand for two answers, or for two periods, and share one response.
+        """
         mechanism: Any = self.asked.mechanism
-        law = f"{type(mechanism).__name__} {mechanism.permanent_law}"
+        law = f"{type(mechanism).__name__} {mechanism.permanent_law} {_labels(self.asked)}"
         digest = hashlib.sha256(law.encode()).hexdigest()[:16]
         lasting = "" if self.period is None else f" {self.period}"
         return f"{self.asked.name}/{self.memory}{lasting}/{digest}"
@@ -112,7 +116,7 @@ class Reporter:
         device: Device[Any] = Device(
             what,
             bytes.fromhex(state.secret),
-            f"{self.survey}/{asked.name}",
+            f"{self.survey}/{self.key}",
             memory=self.memory,
             state=kept.state,
         )
@@ -129,3 +133,9 @@ class Reporter:
             cost = price(asked)
             kept.paid.append(unit)
         return device.report(value, random, period=period), cost
+
+
+def _labels(asked: Asked) -> list[tuple[str, ...]]:
+    """Return what the numbers of answers stand for; strings stand for themselves."""
+    questions = asked.questions if isinstance(asked, Joint) else (asked,)
+    return [() if question.is_open else question.labels for question in questions]

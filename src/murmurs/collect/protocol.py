@@ -1,8 +1,10 @@
 """Protocol: HTTP connections with limits of time, of number and of size.
 
-uvicorn waits for ever for the head of a request, for the rest of a body that was refused, and for a
-client that does not read its answer. Here each of them has a time limit, and a client beyond it is
-cut off. Addresses of clients are not kept.
+uvicorn waits for ever for the head of a request, for the rest of a body that was refused, for a
+client that does not read its answer, and for one that sends something after it which begins no
+request. Here each of them has a time limit, and a client beyond it is cut off. It also keeps any
+number of requests that wait for the first, and of fields after a body; here both are limited.
+Addresses of clients are not kept.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ from murmurs.collect.metrics import Metrics
 PATIENCE = 5.0
 """Seconds in which the rest of a refused body must arrive, so that the client sees the answer."""
 
+MOST_WAITING = 16
+"""Requests that a connection may send before the first of them is answered."""
+
+
+class TooManyError(Exception):
+    """A connection sent too many requests before the first of them was answered."""
+
 
 class Guarded(HttpToolsProtocol):
     """A connection of uvicorn with limits."""
@@ -28,8 +37,8 @@ class Guarded(HttpToolsProtocol):
         self._limits, self._metrics = limits, metrics
         self._cut: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
-        self._in_head = False
-        self._head = 0
+        self._in_head = self._in_body = self._too_many = False
+        self._beside = 0  # bytes since a request began, its head ended, or a part of its body came
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many; its first request must come soon."""
@@ -50,33 +59,52 @@ class Guarded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the head of a request must not take too long, nor be too long."""
+        """Read on; what comes beside bodies must not take too long, nor be too long."""
         if self.transport.is_closing():
             return
-        began_in_head = self._in_head
+        self._beside += len(data)
         super().data_received(data)
-        if not self._in_head or self.transport.is_closing():
+        if self.transport.is_closing():
             return
-        self._head = self._head + len(data) if began_in_head else len(data)
-        if self._head > self._limits.head:
+        if self._beside > self._limits.head:
             self._metrics.count("murmurs_refusals_total", reason="head")
             self._say(431, "head", f"the head of a request has at most {self._limits.head} bytes")
-        elif self._cut is None:
+        elif self._in_head and self._cut is None:
             self._cut_after(self._limits.header_seconds)
+        elif self._is_idle and self._cut is None:
+            self._cut_after(self._limits.idle_seconds)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no request is under way; uvicorn no longer waits for one if data have come."""
+        if self._in_head or self._in_body or self.pipeline:
+            return False
+        return self.cycle is None or self.cycle.response_complete
+
+    def on_body(self, body: bytes) -> None:
+        """Note that the body goes on: what comes beside it is counted from here."""
+        self._beside = 0
+        super().on_body(body)
 
     def on_message_begin(self) -> None:
         """Note that a request begins."""
         self._in_head = True
+        self._beside = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Note that the head is complete."""
-        self._in_head = False
+        """Note that the head is complete; refuse to keep too many requests that wait."""
+        self._in_head, self._in_body = False, True
+        self._beside = 0
         self._let_go()
+        if len(self.pipeline) >= MOST_WAITING:
+            self._too_many = True
+            raise TooManyError
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Note that the body is complete."""
+        self._in_body, self._beside = False, 0
         self._let_go()
         super().on_message_complete()
 
@@ -100,7 +128,12 @@ class Guarded(HttpToolsProtocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, as JSON."""
+        """Refuse what is not HTTP, as JSON, and requests that the parser was told to give up."""
+        if self._too_many:
+            self._metrics.count("murmurs_refusals_total", reason="busy")
+            reason = f"at most {MOST_WAITING} requests of a connection wait for their answers"
+            self._say(503, "busy", reason)
+            return
         self._metrics.count("murmurs_refusals_total", reason="http")
         self._say(400, "http", "this is not a request of HTTP/1.1")
 
