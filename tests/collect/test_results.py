@@ -17,6 +17,7 @@ import murmurs as mm
 from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.store import Part
+from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
 from tests.collect.running import DAY, Reply, Running, running
@@ -165,6 +166,28 @@ def test_the_same_table_comes_as_csv_and_arrow(served: Running, token: str) -> N
     reply = served.get("/results/cafe/drink?format=arrow", token)
     table = pa.ipc.open_stream(io.BytesIO(reply.body)).read_all()
     assert table.equals(estimate.to_arrow())
+
+
+def test_a_result_as_text_has_the_table_and_the_promise(served: Running, token: str) -> None:
+    question = SURVEY.question("drink")
+    estimate = question.estimate(counts(served, "drink"))
+    reply = served.get("/results/cafe/drink?format=text&level=0.9", token)
+    assert reply.headers["content-type"].startswith("text/plain")
+    text = reply.body.decode()
+    assert text.startswith(f"drink: {6 * PEOPLE:,} reports\n\n{estimate.table(level=0.9)}\n\n")
+    assert text.endswith(f"\n\nPrivacy: {promise(SURVEY, question)}\n")
+    path = "/results/cafe/drink/compare?segment=north&other_segment=south&format=text"
+    compared = served.get(path, token).body.decode()
+    assert compared.startswith(f"drink: {3 * PEOPLE:,} and {3 * PEOPLE:,} reports\n\nanswer")
+    assert "north minus south, overall test" in compared
+    weeks = served.get("/results/cafe/drink/trend?format=text&segment=north", token).body.decode()
+    assert f"{PEOPLE:,} reports, segment north\n" in weeks
+    joint = waited(served, "/results/cafe/sugar+milk?format=text", token).body.decode()
+    assert "sugar ╲ milk" in joint
+    assert "The answers go together: p < 1e-6" in joint
+    found = waited(served, "/results/cafe/word?format=text", token).body.decode()
+    assert "moka" in found
+    assert "2 strings found" in found
 
 
 def test_candidates_come_in_the_query_or_in_the_body(served: Running, token: str) -> None:

@@ -21,7 +21,7 @@ from murmurs.collect.queries import (
     Version,
 )
 from murmurs.collect.refusals import RefusedError
-from murmurs.collect.rendering import ARROW, CSV, rendered
+from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.administration import shown_error
 from murmurs.collect.store import Part
@@ -126,7 +126,7 @@ _REFUSALS = {
     413: "There are too many candidates.",
 }
 _ANSWERS = {
-    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, ARROW: None}),
+    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, TEXT: None, ARROW: None}),
     202: Answer(
         "The result is being computed: ask again.",
         {JSON: Waiting},
