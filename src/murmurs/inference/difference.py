@@ -13,6 +13,7 @@ import numpy as np
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import check_name
 from murmurs.inference.fit import Fit, Target
+from murmurs.inference.many_answers import smallest_p_value
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail, normal_tail
 from murmurs.present import frames
@@ -221,12 +222,11 @@ class Difference:
 
         It comes from a chi-square test of all differences with their full covariance, if there are
         at most some thousands of answers and cells. Otherwise it is the smallest p-value times the
-        number of answers (Bonferroni).
+        number of tests (Bonferroni): see `murmurs.inference.many_answers`.
         """
-        k = len(self.shares)
-        if not has_covariance(self.this, self.other):
-            return float(min(1.0, k * self.p_values.min()))
         sides = (self.this, self.other)
+        if not has_covariance(*sides):
+            return smallest_p_value([side.fit for side in sides], self.p_values)
         common = common_shares(sides)
         covariance = sum(side.fit.covariance(common, self.target) for side in sides)
         statistic, freedom, _ = squared_distance(self.shares, np.asarray(covariance))

@@ -26,6 +26,7 @@ from murmurs.inference.difference import (
     squared_distance,
 )
 from murmurs.inference.fit import Target
+from murmurs.inference.many_answers import smallest_p_value
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
@@ -177,11 +178,11 @@ class Trend:
 
         It uses the full covariance of the shares in each period, if there are at most some
         thousands of answers and cells. Otherwise it is the smallest p-value times the number of
-        answers (Bonferroni).
+        tests (Bonferroni): see `murmurs.inference.many_answers`.
         """
         work = len(self.estimates) * len(self.estimates[0].fit.unbiased) ** 3
         if work > MOST_WORK or not has_covariance(*self.estimates):
-            return float(min(1.0, len(self.p_values) * self.p_values.min()))
+            return smallest_p_value([estimate.fit for estimate in self.estimates], self.p_values)
         statistic, freedom, common = 0.0, 0, common_shares(self.estimates)
         mean = noise = np.zeros(0)
         for number, estimate in enumerate(self.estimates):

@@ -56,7 +56,7 @@ def chi_square_tails(statistics: Floats, freedom: int) -> Floats:
     return np.asarray(_scipy_special().chdtrc(freedom, statistics))
 
 
-def binomial_tail(counts: Integers | Floats, n: int, chance: float) -> Floats:
+def binomial_tail(counts: Integers | Floats, n: int | Integers, chance: float) -> Floats:
     """Return the probability of a binomial number at least this large; smooth between integers."""
     positive = np.maximum(counts, 1e-9)
     above = _scipy_special().betainc(positive, n - positive + 1, chance)
