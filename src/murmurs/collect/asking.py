@@ -47,7 +47,7 @@ class Asking:
                 404, "question", f"there is no question {shown(self.name)} in this survey"
             )
         self.unit = unit_of(self.survey, self.name)
-        self.today = collector.today
+        self.today = collector.unfinished_day
         self.candidates = self._candidates(call.body)
         self.options = self._options()
 

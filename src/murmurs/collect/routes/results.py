@@ -52,7 +52,7 @@ class Summary(msgspec.Struct):
 
 async def _summary(collector: Collector, call: Call) -> Reply:
     entry = entry_of(collector, call)
-    survey, today = entry.survey, collector.today
+    survey, today = entry.survey, collector.unfinished_day
 
     def numbers() -> dict[str, int | None]:
         found: dict[str, int | None] = {}
