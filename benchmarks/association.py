@@ -23,11 +23,10 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from numpy.typing import NDArray
 
 import murmurs as mm
+from murmurs.papers.fanti2016_tests import table_of
 
-Floats = NDArray[np.float64]
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 LEVEL = 0.05
 
@@ -46,13 +45,6 @@ TABLES: dict[str, list[list[int]]] = {
         [98, 48, 403, 681, 85],
     ],
 }
-
-
-def law(m: int, n: int, added: float, rng: np.random.Generator) -> Floats:
-    """Return a table with margins from the simplex, and mass added to its diagonal."""
-    table = np.outer(rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(n)))
-    table[np.arange(min(m, n)), np.arange(min(m, n))] += added
-    return np.asarray(table / table.sum())
 
 
 def pair(name: str, m: int, n: int, epsilon: float) -> mm.Product:
@@ -85,7 +77,7 @@ def rejections(task: tuple[str, int, int, int, float, float, str, int]) -> dict[
     both, start = pair(name, m, n, epsilon), time.process_time()
     hits = exact = 0
     for _ in range(trials):
-        histogram = rng.multinomial(people, law(m, n, added, rng).ravel())
+        histogram = rng.multinomial(people, table_of(m, n, added, rng).ravel())
         if test == "wald" and name != "KRR x KRR":
             answers = np.repeat(np.arange(m * n), histogram)
             reports = both.encode_many(answers, rng)

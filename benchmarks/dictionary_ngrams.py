@@ -26,57 +26,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 import murmurs as mm
-from murmurs import NGrams, Rappor
+from murmurs import NGrams
 from murmurs.dictionary.ngrams import search_ngrams
+from murmurs.papers.fanti2016_ngrams import (
+    EPSILON,
+    HOST_LETTERS,
+    HOSTS,
+    PEOPLE,
+    RIGHT_Q,
+    SPLIT_Q,
+    bloom_grams,
+    calibrated,
+    q_of_the_paper,
+)
+from murmurs.papers.fanti2016_strings import GEOMETRIC, POWER, STEEP, UNIFORM, law_of
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
-EPSILON = 2 * math.log(9)
-PEOPLE = 10**6
-LETTERS = string.ascii_lowercase + string.digits + ".-"
-COHORTS = 32
-RIGHT_Q = 0.40946
-HOSTS_TEXT = """
-google.com youtube.com facebook.com baidu.com yahoo.com amazon.com wikipedia.org twitter.com
-qq.com taobao.com live.com sina.com.cn linkedin.com weibo.com ebay.com yandex.ru hao123.com
-vk.com bing.com msn.com instagram.com blogspot.com t.co apple.com aliexpress.com ask.com
-pinterest.com tmall.com reddit.com wordpress.com mail.ru onclickads.net paypal.com tumblr.com
-imgur.com microsoft.com sohu.com netflix.com stackoverflow.com archive.org imdb.com gmw.cn 360.cn
-fc2.com go.com craigslist.org diply.com alibaba.com naver.com ok.ru google.co.in google.de
-google.co.jp google.co.uk google.fr google.com.br google.ru google.it google.es google.ca
-amazon.co.jp amazon.de amazon.co.uk nytimes.com bbc.co.uk cnn.com espn.go.com dropbox.com
-github.com adobe.com booking.com wikia.com flipkart.com dailymotion.com rakuten.co.jp
-soundcloud.com outbrain.com mozilla.org weather.com googleadservices.com cntv.cn xinhuanet.com
-people.com.cn chinadaily.com.cn nicovideo.jp bankofamerica.com walmart.com etsy.com vimeo.com
-theguardian.com huffingtonpost.com indiatimes.com buzzfeed.com dailymail.co.uk slideshare.net
-python.org globo.com uol.com.br office.com zillow.com
-"""
-HOSTS = HOSTS_TEXT.split()
-
-
-def rappor(q: float, longest: int) -> NGrams:
-    """Return bigrams with RAPPOR of 128 bits underneath, with the paper's p, two hashes, this q."""
-    part = Rappor(width=128, hashes=2, cohorts=COHORTS, f=0.0, p=0.25, q=q)
-    return NGrams(longest, 2, whole=part, gram=part)
-
-
-def q_for(epsilon: float) -> float:
-    """Return the q that spends epsilon on one report, with p = 0.25 and two hashes."""
-    odds = math.exp(epsilon / 2) / 3
-    return odds / (1 + odds)
-
-
-def calibrated() -> NDArray[np.float64]:
-    """Return shares under which RAPPOR with a known list finds as many strings as in the paper."""
-    rank = np.arange(1, len(HOSTS) + 1.0)
-    weights = rank**-0.3 * 0.97**rank
-    return np.asarray(weights / weights.sum())
-
 
 SETTINGS: dict[str, tuple[NGrams, bool]] = {
-    "RAPPOR, q = 0.32, edges as printed": (rappor(0.32, 20), True),
-    "RAPPOR, q = 0.32, edges corrected": (rappor(0.32, 20), False),
-    "RAPPOR, q = 0.4095, edges as printed": (rappor(RIGHT_Q, 20), True),
-    "RAPPOR, q = 0.4095, edges corrected": (rappor(RIGHT_Q, 20), False),
+    "RAPPOR, q = 0.32, edges as printed": (bloom_grams(SPLIT_Q, 20), True),
+    "RAPPOR, q = 0.32, edges corrected": (bloom_grams(SPLIT_Q, 20), False),
+    "RAPPOR, q = 0.4095, edges as printed": (bloom_grams(RIGHT_Q, 20), True),
+    "RAPPOR, q = 0.4095, edges corrected": (bloom_grams(RIGHT_Q, 20), False),
     "O-RR, edges corrected": (NGrams.splitting(EPSILON, longest=20), False),
 }
 
@@ -125,7 +96,9 @@ def hosts(repetitions: int) -> list[dict[str, Any]]:
         for repetition in range(repetitions):
             rng = np.random.default_rng([7, repetition, number])
             people = rng.multinomial(PEOPLE, calibrated())
-            found = found_in(asked, HOSTS, people, letters=LETTERS, as_printed=as_printed, rng=rng)
+            found = found_in(
+                asked, HOSTS, people, letters=HOST_LETTERS, as_printed=as_printed, rng=rng
+            )
             row = {"setting": name, "epsilon": asked.epsilon_realised, **found}
             print(json.dumps(row), file=sys.stderr, flush=True)
             out.append(row)
@@ -133,10 +106,10 @@ def hosts(repetitions: int) -> list[dict[str, Any]]:
 
 
 LAWS: dict[str, NDArray[np.float64]] = {
-    "power law r^−5 (figure 7)": np.arange(1, 11.0) ** -5,
-    "power law (r + 14)^−5 (figure 7)": np.arange(15, 25.0) ** -5,
-    "geometric (figure 17)": 0.7 ** np.arange(1, 11.0),
-    "uniform (figure 18)": np.ones(10),
+    "power law r^−5 (figure 7)": law_of(STEEP, 10),
+    "power law (r + 14)^−5 (figure 7)": law_of(POWER, 10),
+    "geometric (figure 17)": law_of(GEOMETRIC, 10),
+    "uniform (figure 18)": law_of(UNIFORM, 10),
 }
 FIGURE_8 = "power law (r + 14)^−5 over 100 strings (figure 8)"
 EPSILONS = (1.0, 2.0, 4.0, 9.0)
@@ -148,14 +121,14 @@ def one(kind: str, law: NDArray[np.float64], epsilon: float, n: int, rng: Any) -
     """Ask n people for random strings of 6 letters with this law; return what was found."""
     letters = rng.choice(list(string.ascii_lowercase), (len(law), 6))
     texts = ["".join(row) for row in letters]
-    people = rng.multinomial(n, law / law.sum())
+    people = rng.multinomial(n, law)
     if kind == "prefixes":
         asked = mm.Dictionary(epsilon, longest=6, alphabet=string.ascii_lowercase)
         counts = asked.simulate(dict(zip(texts, people.tolist(), strict=True)), rng)
         labels = asked.discover(counts).labels
         true = len(set(labels) & set(texts))
         return {"true": true, "false": len(labels) - true}
-    grams = rappor(q_for(epsilon / 6), 6)  # half of its third of epsilon, as the paper's q
+    grams = bloom_grams(q_of_the_paper(epsilon), 6)
     if kind == "n-grams":
         grams = NGrams.splitting(epsilon, longest=6)
     return found_in(
@@ -178,7 +151,7 @@ def strings(repetitions: int) -> list[dict[str, Any]]:
         for n in SIZES
         for kind in KINDS
     ]
-    cells += [(FIGURE_8, np.arange(15, 115.0) ** -5, 9.0, 10**5, kind) for kind in KINDS]
+    cells += [(FIGURE_8, law_of(POWER, 100), 9.0, 10**5, kind) for kind in KINDS]
     for number, (name, law, epsilon, n, kind) in enumerate(cells):
         found = [
             one(kind, law, epsilon, n, np.random.default_rng([11, repetition, number]))

@@ -29,6 +29,7 @@ from murmurs.planning.running import Cell
 
 PAPERS = {
     "kairouz2016": "Kairouz, Bonawitz and Ramage (2016), and their slides",
+    "fanti2016": "Fanti, Pihur and Erlingsson (2016)",
     "lezia2020": "Le and Zia (2020)",
     "pinzon2026": "Pinzón et al. (2026), poster",
     "leaderboard": "Leaderboard",
@@ -68,6 +69,58 @@ ERRATA = [
         "The captions of figures 11 and 12 say S = 4096, as those of figures 15 and 16 do; section "
         "5.3 and the slides refer to figure 11 for S = 256.",
         "kairouz2016-figure11",
+    ),
+    (
+        "fanti2016",
+        "The margins of table 1 are called Zipfian; they are geometric, each share about 0.82 "
+        "times the one before.",
+        "fanti2016-table1",
+    ),
+    (
+        "fanti2016",
+        "Section 3.2: the bits that the top m categories set are q* T + p* (N Σ p_i − T), the sum "
+        "being over these categories, not q* T + p* (N − T). As printed, hardly any bit is left "
+        "for Other. Appendix D has the same.",
+        "fanti2016-table2",
+    ),
+    (
+        "fanti2016",
+        "Section 3.2: estimates with Other are not unbiased. A product of bit rates stands for a "
+        "mixture of many categories, which makes the share of Other with Other too small, in table "
+        "2 and here by 0.4 percentage points.",
+        "fanti2016-table2",
+    ),
+    (
+        "fanti2016",
+        "Section 3.3: the information is minus the second derivative, and the covariance of shares "
+        "that add up to one is I⁻¹ − p pᵀ/N, not I⁻¹.",
+        "fanti2016-figure4",
+    ),
+    (
+        "fanti2016",
+        "Section 3.4: the Wald test assumes that no share is estimated at zero. With private "
+        "reports many are, so that it rejects far less often than in 5 % of the cases and finds "
+        "less of what is there.",
+        "fanti2016-figure14",
+    ),
+    (
+        "fanti2016",
+        "Equation 2 must be δ = √(p₂(1 − p₂)/N) / (q₂ − p₂): the square of q₂ − p₂ is missing. "
+        "Only this gives the δ = 0.0062 of section 5.2. And N is the number of all reports, while "
+        "a pair of positions has N/45 of them.",
+        "fanti2016-figure12",
+    ),
+    (
+        "fanti2016",
+        "Section 5.1: p = 0.25, q = 0.75 and two hashes are ε = 2 ln 9 = 4.39 for a report, as "
+        "section 5.2 has it, not 9. The captions of figures 9 to 11 say that 9 is for all reports.",
+        "fanti2016-figure8",
+    ),
+    (
+        "fanti2016",
+        "Section 5.2: a third of ε = 4.39 is q = 0.4095. With the printed q = 0.32 the three "
+        "reports spend 2.07 together, less than half of the budget.",
+        "fanti2016-figure12",
     ),
     (
         "lezia2020",

@@ -115,6 +115,8 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
     ("name", top(name="tea"), {("resets", "the name of the survey")}),
     ("back", top(version=1), {("breaks", "the version")}),
     ("text", question("drink", text="?"), {("harmless", "the text of 'drink'")}),
+    ("ordered", question("hot", ordered=True), {("harmless", "the order of 'hot'")}),
+    ("text in a joint", question("hot", text="Is it?"), {("harmless", "the text of 'hot'")}),
     ("scale", question("sugar", ordered=True), {("harmless", "the order of 'sugar'")}),
     ("candidates", question("cafe", labels=["Luna"]), {("harmless", "the labels of 'cafe'")}),
     (
@@ -354,6 +356,15 @@ def test_the_command_refuses_edits_that_break_with_status_one(tmp_path: Path) ->
     raised = run(tmp_path, edited(question("sugar", labels=["no", "yes", "honey"]), top(version=3)))
     assert raised.exit_code == 0
     assert "Refused" not in raised.output
+
+
+def test_a_harmless_edit_needs_a_version_for_collectors_too(tmp_path: Path) -> None:
+    sentence = "A collector that has version 2 takes the new survey only under a version above 2."
+    done = run(tmp_path, edited(question("hot", text="Is it?")))
+    assert done.exit_code == 0
+    assert sentence in done.output
+    raised = run(tmp_path, edited(question("hot", text="Is it?"), top(version=3)))
+    assert sentence not in raised.output
 
 
 def test_the_command_prints_json(tmp_path: Path) -> None:

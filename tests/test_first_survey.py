@@ -45,12 +45,13 @@ def serving(command: str, folder: Path, port: int) -> Iterator[None]:
         process.communicate(timeout=60)
 
 
-def fetched(command: str, folder: Path) -> str:
+def fetched(command: str, folder: Path, method: str = "GET") -> str:
     """What curl prints for the page's command, without curl."""
     found = re.fullmatch(r'curl -H "Authorization: Bearer \$\(cat (\S+)\)" "(\S+)"\s*', command)
     assert found is not None, command
     token = (folder / found[1]).read_text(encoding="utf-8").strip()
-    request = urllib.request.Request(found[2], headers={"Authorization": f"Bearer {token}"})
+    fields = {"Authorization": f"Bearer {token}"}
+    request = urllib.request.Request(found[2], headers=fields, method=method)
     deadline = time.monotonic() + 30
     while True:
         with DIRECTLY.open(request, timeout=30) as answer:
@@ -66,7 +67,7 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     [script] = blocks(page, "python")
     (tmp_path / "devices.py").write_text(script, encoding="utf-8")
     run("murmurs publish commute.toml -o commute.json", tmp_path)
-    serve, answer, devices, results, both = blocks(page, "sh")
+    serve, answer, devices, text, results, both, close = blocks(page, "sh")
     with serving(serve, tmp_path, port):
         printed = run(answer, tmp_path)
         [shown] = [b for b in blocks(page, "text") if b.startswith("Submission")]
@@ -76,7 +77,11 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
         )
         assert printed.endswith("Spent so far: epsilon 5 of 40.\nSent: 1. Waiting: 0.\n")
         run(devices, tmp_path)
+        read = fetched(text, tmp_path)
         table = fetched(results, tmp_path).splitlines()
+    [shown] = [b for b in blocks(page, "text") if b.startswith("How did you come")]
+    assert read.splitlines()[:4] == shown.splitlines()[:4]
+    assert read.partition("Estimator")[2] == shown.partition("Estimator")[2]
     [shown] = [b for b in blocks(page, "text") if b.startswith("answer,")]
     wanted = shown.splitlines()
     assert table[0] == wanted[0]
@@ -88,8 +93,14 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     run("murmurs diff commute.json commute_2.toml", tmp_path)
     run("murmurs publish commute_2.toml -o commute_2.json", tmp_path)
     surveys = f"http://127.0.0.1:{port}/surveys"
-    with serving(both, tmp_path, port), DIRECTLY.open(surveys, timeout=30) as found:
-        served = json.load(found)["surveys"]
+    with serving(both, tmp_path, port):
+        with DIRECTLY.open(surveys, timeout=30) as found:
+            served = json.load(found)["surveys"]
+        closing, backup = close.splitlines()
+        closed = json.loads(fetched(closing.replace(" -X POST", ""), tmp_path, "POST"))
+        assert (closed["state"], closed["reports"]["vehicle"]) == ("closed", 1001)
+        run(backup, tmp_path)
+        assert (tmp_path / "commute.sqlite").stat().st_size > 0
     assert {(survey["name"], survey["version"]) for survey in served} == {
         ("commute", 1),
         ("commute", 2),

@@ -72,6 +72,9 @@ def test_refusals_and_problems_are_told(desk: Path) -> None:
     lost = run("drink=tea", "--to", address)
     assert "Not sent: the collector cannot be reached" in lost.output
     assert lost.exit_code == 0
+    early = run("--to", address)  # within a minute of the failure, nothing is tried
+    assert early.output.startswith("Spent so far: epsilon 2 of 3.\nSent: 0. Waiting: 1.\n")
+    assert 1 <= int(early.output.partition("can be sent in ")[2].split()[0]) <= 60
     run("drink=tea")
     spent = run("drink=tea")
     assert spent.exit_code == 2

@@ -369,6 +369,11 @@ def test_a_published_survey_is_not_replaced_by_another(desk: Path) -> None:
         f"{SURVEY.short_fingerprint}: raise `version` in coffee.toml and publish to another file, "
         "or delete it first"
     )
+    higher = TOML.replace('name = "coffee"', 'name = "coffee"\nversion = 2', 1)
+    (desk / "higher.toml").write_text(higher)
+    assert refused("publish higher.toml -o coffee.json", desk).endswith(
+        f"{SURVEY.short_fingerprint}: publish to another file, or delete it first"
+    )
     assert (desk / "coffee.json").read_bytes() == old
     good("publish coffee.toml -o coffee.json --force")
     assert (desk / "coffee.json").read_bytes() != old

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from murmurs.cli import main
+from murmurs.cli import reproduce as cli_reproduce
 from murmurs.cli.progress import progress_bar
 from murmurs.papers import EXPERIMENTS
 
@@ -44,6 +47,15 @@ def test_everything_is_listed_with_its_state(desk: Path) -> None:
     assert states()[NAME] == "run quickly"
     text = good("reproduce")
     assert all(experiment.title in text for experiment in EXPERIMENTS)
+
+
+def test_listing_needs_no_extra_and_running_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_reproduce, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert set(states().values()) == {"not run"}
+    refused = CliRunner().invoke(main, ["reproduce", NAME, "--quick"])
+    assert refused.exit_code == 2
+    assert "pip install 'murmurs[frames,plot]'" in refused.output
 
 
 def test_rows_figures_and_text_are_kept_in_the_folder(desk: Path) -> None:
@@ -97,6 +109,9 @@ def test_the_winner_is_told_with_what_cannot_be_told_from_it(desk: Path) -> None
     assert text.splitlines()[-3] == "At epsilon 1, only KRR with unbiased was measured."
     assert "<svg" in (desk / "errors.svg").read_text(encoding="utf-8")
     assert "within two standard errors of it: " in good(f"{line} --mechanism KRR --mechanism SUE")
+    last = good(line).splitlines()[-1]  # all 28 pairs; of few people, most are alike
+    assert len(last) < 300
+    assert re.search(r", and \d+ more\.$", last)
 
 
 def test_a_bar_shows_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

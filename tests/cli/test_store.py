@@ -75,6 +75,12 @@ def test_a_restored_store_has_everything(collected: Store) -> None:
     assert json.loads(run("store check --store restored --json"))["surveys"] == before["surveys"]
 
 
+def test_only_the_owner_can_read_a_backup_and_what_is_restored(collected: Store) -> None:
+    run("store restore monday.sqlite --store restored")
+    for file in ("monday.sqlite", "restored/store.sqlite"):
+        assert Path(file).stat().st_mode & 0o777 == 0o600
+
+
 def test_kept_reports_of_an_export_are_counted_again(collected: Store) -> None:
     run("store export out --store collected")
     folder = "out/every_kind-1"

@@ -63,7 +63,7 @@ def test_what_was_acknowledged_counts_once_however_often_the_process_is_killed(
 def test_two_collectors_that_are_sent_the_same_count_it_once(server: Server) -> None:
     place, most = new_schema(server), 1500
     with started(place, 0, most, 1) as one, started(place, 0, most, 2) as two:
-        told = [process.communicate(timeout=60)[0].split() for process in (one, two)]
+        told = [process.communicate(timeout=300)[0].split() for process in (one, two)]
     assert [sorted(map(int, lines)) for lines in told] == [list(range(most))] * 2
     cells = counted(place)
     assert cells[:most].tolist() == [1] * most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.routes import results
 from murmurs.collect.store import Part
+from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
 from tests.collect.running import DAY, Reply, Running, running
@@ -168,6 +170,28 @@ def test_the_same_table_comes_as_csv_and_arrow(served: Running, token: str) -> N
     assert table.equals(estimate.to_arrow())
 
 
+def test_a_result_as_text_has_the_table_and_the_promise(served: Running, token: str) -> None:
+    question = SURVEY.question("drink")
+    estimate = question.estimate(counts(served, "drink"))
+    reply = served.get("/results/cafe/drink?format=text&level=0.9", token)
+    assert reply.headers["content-type"].startswith("text/plain")
+    text = reply.body.decode()
+    assert text.startswith(f"drink: {6 * PEOPLE:,} reports\n\n{estimate.table(level=0.9)}\n\n")
+    assert text.endswith(f"\n\nPrivacy: {promise(SURVEY, question)}\n")
+    path = "/results/cafe/drink/compare?segment=north&other_segment=south&format=text"
+    compared = served.get(path, token).body.decode()
+    assert compared.startswith(f"drink: {3 * PEOPLE:,} and {3 * PEOPLE:,} reports\n\nanswer")
+    assert "north minus south, overall test" in compared
+    weeks = served.get("/results/cafe/drink/trend?format=text&segment=north", token).body.decode()
+    assert f"{PEOPLE:,} reports, segment north\n" in weeks
+    joint = waited(served, "/results/cafe/sugar+milk?format=text", token).body.decode()
+    assert "sugar ╲ milk" in joint
+    assert "The answers go together: p < 1e-6" in joint
+    found = waited(served, "/results/cafe/word?format=text", token).body.decode()
+    assert "moka" in found
+    assert "2 strings found" in found
+
+
 def test_candidates_come_in_the_query_or_in_the_body(served: Running, token: str) -> None:
     asked = served.get("/results/cafe/cat?candidates=Luna&candidates=Leo", token).document
     posted = served.post("/results/cafe/cat", ["Luna", "Leo"], token).document
@@ -225,6 +249,16 @@ def test_sides_with_reports_in_common_are_not_compared(
     served: Running, token: str, query: str
 ) -> None:
     assert served.get(f"/results/cafe/drink/compare?{query}", token).status == 400
+
+
+def test_a_comparison_without_scipy_is_refused_with_the_way_out(
+    served: Running, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    path = "/results/cafe/drink/compare?segment=north&other_segment=south&level=0.9"
+    reply = served.get(path, token)
+    assert (reply.status, reply.error) == (400, "query")
+    assert "SciPy" in reply.document["reason"]
 
 
 def test_a_dictionary_is_searched_by_the_worker(served: Running, token: str) -> None:
@@ -324,9 +358,9 @@ def test_those_who_wait_for_a_result_keep_nobody_else_waiting(
 def test_results_that_are_kept_have_few_rows_together() -> None:
     jobs = Jobs()
     for number in range(5):
-        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}))
+        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}, ""))
     assert [number for number in range(5) if jobs.find(number, 1)] == [3, 4]
-    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}))
+    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}, ""))
     assert jobs.find("large", 1)
     assert not jobs.find(4, 1)
 

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -160,11 +159,9 @@ def test_readers_do_not_keep_the_writer_waiting(tmp_path: Path) -> None:
             store.add([submission(EVERY_KIND, seed)], seed)
         reading = store.reports(Part(EVERY_KIND.fingerprint, "open product"))
         next(reading)
-        started = time.monotonic()
-        store.add([submission(EVERY_KIND, 9)], 1)
+        assert store.add([submission(EVERY_KIND, 9)], 1) == [True]
         store.fold()
-        assert time.monotonic() - started < sqlite_session.WAIT / 1000
-        assert len(list(reading)) == 2
+        assert len(list(reading)) == 2  # it still sees the moment at which it began
 
 
 def test_the_writer_is_not_kept_waiting_by_the_forgetting_of_ids(

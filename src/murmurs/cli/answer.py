@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +78,10 @@ def command(
         return
     if sealed is not None:
         say(_table(client, sealed))
+        say("")
     budget = published.terms.lifetime_epsilon
     limit = "" if budget is None else f" of {budget:g}"
-    say(f"\nSpent so far: epsilon {client.spent:.4g}{limit}.")
+    say(f"Spent so far: epsilon {client.spent:.4g}{limit}.")
     say(_told(client, sent))
 
 
@@ -107,7 +110,10 @@ def _told(client: Client, sent: Sent | None) -> str:
     lines = [f"Sent: {sent.taken}. Waiting: {sent.waiting}."]
     lines += [f"Refused: {refusal.id}: {refusal.reason}" for refusal in sent.refused]
     if sent.problem is not None:
-        lines.append(f"Not sent: {sent.problem}. It is kept; try again later.")
+        lines.append(f"Not sent: {sent.problem}. It is kept.")
+    if sent.next_send_after is not None:
+        seconds = max(1, math.ceil(sent.next_send_after - time.time()))
+        lines.append(f"What waits can be sent in {seconds} s: then run this again without answers.")
     return "\n".join(lines)
 
 

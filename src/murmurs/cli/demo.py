@@ -175,7 +175,7 @@ def _tell_start(
     say("(drink), an open one (pet), and two that are answered together (sleep, mood).\n")
     spent = first[0][0].spent
     say(f"Any answer can lead to any report. All that leaves a device costs epsilon {spent:.4g}:")
-    say("no answers make it more than e^epsilon times as likely as others would. Five devices:\n")
+    say("it is never more than e^epsilon times as likely as with other answers. Five devices:\n")
     rows = []
     for number, (_, submission) in enumerate(first):
         report = drink.mechanism.shape.unpack(submission.reports["drink"])
@@ -221,7 +221,7 @@ def _stay(survey: Survey, address: str, folder: Path) -> None:
         return
     say(f"\nThe collector stays at {address} until Ctrl-C. To ask it for a result:\n")
     field = f'"Authorization: Bearer $(cat {token})"'
-    say(f"  curl -H {field} {address}/results/{survey.name}/drink")
+    say(f"  curl -H {field} {address}/results/{survey.name}/drink?format=text")
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)

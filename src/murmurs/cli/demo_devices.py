@@ -61,7 +61,7 @@ PETS = {"Luna": 0.22, "Leo": 0.16, "Bella": 0.12, "Max": 0.09, "Milo": 0.06, "Na
 MOODS = (0.05, 0.17, 0.39, 0.14, 0.20, 0.05)
 """The share of each combination of sleep and mood."""
 
-AT_ONCE = 500
+AT_ONCE = 1000
 """Devices whose submissions travel in one request."""
 
 

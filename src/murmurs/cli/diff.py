@@ -65,6 +65,11 @@ def _told(found: Comparison) -> str:
             f"\nRefused: edits that break the decoding of reports need a version above "
             f"{found.old.version}."
         )
+    elif found.old.name == found.new.name and not found.version_raised:
+        lines.append(
+            f"A collector that has version {found.old.version} takes the new survey only under a "
+            f"version above {found.old.version}."
+        )
     return "\n".join(lines)
 
 

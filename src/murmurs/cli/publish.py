@@ -129,10 +129,11 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
     except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
         return  # it is not a survey
     if there.fingerprint != survey.fingerprint:
+        raised = there.name != survey.name or there.version < survey.version
+        way_out = "" if raised else f"raise `version` in {source} and "
         raise ValueError(
             f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
-            f"{there.short_fingerprint}: raise `version` in {source} and publish to another file, "
-            "or delete it first"
+            f"{there.short_fingerprint}: {way_out}publish to another file, or delete it first"
         )
 
 

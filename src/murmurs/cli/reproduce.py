@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -76,6 +77,7 @@ def command(
     if not names:
         _list(wanted, out, seed, as_json)
         return
+    _check_installed()
     documents = []
     for experiment in wanted:
         with progress_bar(experiment.name) as progress:
@@ -90,6 +92,15 @@ def command(
             say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
     if as_json:
         print_json(documents)
+
+
+def _check_installed() -> None:
+    """Refuse to begin what could not be kept or drawn at the end."""
+    if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
+        raise ImportError(
+            "experiments keep their rows with pyarrow and draw with matplotlib: install both with "
+            "pip install 'murmurs[frames,plot]'"
+        )
 
 
 def _keep_findings(found: Reproduction, out: Path) -> None:

@@ -111,7 +111,8 @@ def restore(file: Path, place: str, as_json: bool) -> None:
             document = {"surveys": len(store.collections()), "bytes": store.size()}
     except StoreError as error:
         raise ValueError(str(error)) from None
-    _tell(f"{file} restored to {without_password(place)}", document, as_json)
+    what = f"{file} restored to {without_password(place)}; the tokens are those of the backup"
+    _tell(what, document, as_json)
 
 
 @command.command("export", cls=Command)

@@ -32,6 +32,8 @@ from murmurs.planning.study import ErrorStudy, study
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
+_NAMED = 4
+"""Pairs that are named because they cannot be told from the best one."""
 
 
 @click.command("study", cls=Command)
@@ -180,6 +182,8 @@ def _winner(found: ErrorStudy, epsilon: float) -> str:
     text = f"At epsilon {epsilon:g}, {first.mechanism} with {first.estimator} has the smallest l1"
     if not near:
         return f"{text}, by more than two standard errors."
+    if len(near) > _NAMED:
+        near = [*near[:_NAMED], f"and {len(near) - _NAMED} more"]
     return f"{text}; within two standard errors of it: {', '.join(near)}."
 
 

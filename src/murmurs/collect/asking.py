@@ -20,6 +20,8 @@ from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import Part, keeps_reports
 from murmurs.joint import Joint
+from murmurs.present.text import printable
+from murmurs.promise import promise
 from murmurs.terms import period_number
 
 MOST_PERIODS = 400
@@ -44,7 +46,10 @@ class Asking:
         self.survey, self.name = self.entry.survey, call.path["question"]
         if self.name not in self.survey.names:
             raise RefusedError(
-                404, "question", f"there is no question {shown(self.name)} in this survey"
+                404,
+                "question",
+                f"there is no question {shown(self.name)} in this survey; it has "
+                f"{listed(self.survey.names)}",
             )
         self.unit = unit_of(self.survey, self.name)
         self.today = collector.unfinished_day
@@ -162,7 +167,7 @@ class Asking:
         minimum = self.survey.terms.minimum_reports or 1
         each = " in each of two periods or segments" if needed > 1 else ""
         return RefusedError(
-            404, "few", f"results are shown from {minimum} reports on{each}: there are fewer yet"
+            404, "few", f"results are shown from {minimum} reports on{each}: there are fewer so far"
         )
 
     def _periods(self, whole: Part) -> dict[str, Part]:
@@ -196,7 +201,22 @@ class Asking:
             "to": query.to,
             "segment": query.segment,
         }
-        return Result({**about, **result.document}, result.columns)
+        return Result({**about, **result.document}, result.columns, self._text(result))
+
+    def _text(self, result: Result) -> str:
+        """Return the result for people: the question, the table, and what protects the answers."""
+        asked = self.survey.asked(self.name)
+        numbers = result.document["reports"]
+        several = numbers if isinstance(numbers, list) else [numbers]
+        reports = " and ".join(f"{n:,}" for n in several)
+        title = printable(asked.text or self.name)
+        segment = (
+            ""
+            if self.query.segment is None or self.kind == "compare"
+            else (f", segment {printable(self.query.segment)}")
+        )
+        promised = promise(self.survey, self.unit)
+        return f"{title}: {reports} reports{segment}\n\n{result.text}\n\nPrivacy: {promised}"
 
 
 def _frozen(candidates: Any) -> Hashable:

@@ -74,10 +74,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """A document for JSON, and the columns of the same table for CSV and Arrow."""
+    """A document for JSON, the columns of the same table for CSV and Arrow, and it as text."""
 
     document: dict[str, Any]
     columns: dict[str, Any]
+    text: str
 
 
 def unit_of(survey: Survey, name: str) -> Asked:
@@ -176,23 +177,32 @@ def _shown(found: Estimate | Discovery, options: Options) -> Result:
     if isinstance(found, Discovery):
         columns = {} if found.estimate is None else found.estimate.columns(level, target)
         document = {"summary": found.summary, **found.to_document(level, target)}
-        return Result({"reports": found.counts.n, **document}, columns)
+        table = "" if found.estimate is None else found.estimate.table(level=level, target=target)
+        text = "\n\n".join(part for part in (table, found.summary) if part)
+        return Result({"reports": found.counts.n, **document}, columns, text)
+    told = [found.explanation]
     if isinstance(found, JointEstimate):
         document = tested_document(found, level, target)
+        if tested := document.get("association"):
+            told.insert(0, tested["sentence"])
     else:
         document = found.to_document(level, target)
-    return Result({"reports": document.pop("n"), **document}, found.columns(level, target))
+    text = "\n".join([found.table(level=level, target=target), "", *told])
+    return Result({"reports": document.pop("n"), **document}, found.columns(level, target), text)
 
 
 def _shown_trend(found: Trend, options: Options) -> Result:
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
-    return Result({"reports": document.pop("n"), **document}, found.columns(options.level))
+    reports = document.pop("n")
+    return Result({"reports": reports, **document}, found.columns(options.level), str(found))
 
 
 def _shown_difference(found: Difference, options: Options) -> Result:
     reports = [found.this.fit.n, found.other.fit.n]
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
-    return Result({"reports": reports, **document}, found.columns(options.level))
+    notes = "".join(f"\nNote: {note}." for note in found.notes)
+    text = f"{found.table(level=options.level)}\n\n{found.conclusion}{notes}"
+    return Result({"reports": reports, **document}, found.columns(options.level), text)
 
 
 def packed(result: Result) -> Result:
@@ -201,4 +211,4 @@ def packed(result: Result) -> Result:
         name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else list(column)
         for name, column in result.columns.items()
     }
-    return Result(result.document, columns)
+    return Result(result.document, columns, result.text)

@@ -209,7 +209,9 @@ def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(found, kind, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
-        raise RefusedError(400, "query", f"the query is not accepted: {error}") from None
+        raise RefusedError(
+            400, "query", f"the query is not accepted: {error}; /openapi.json has what is"
+        ) from None
 
 
 MANY = frozenset({"candidates"})

@@ -51,7 +51,9 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}
         list[str], _told("For an open question: a string to look for; may be repeated.")
     ] = []
     complete: Annotated[bool, _told("Whether nobody holds a string that is not listed.")] = False
-    format: Annotated[Literal["json", "csv", "arrow"], _told("The form of the answer.")] = "json"
+    format: Annotated[Literal["json", "csv", "text", "arrow"], _told("The form of the answer.")] = (
+        "json"
+    )
 
 
 class ResultQuery(Query):

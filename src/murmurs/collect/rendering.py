@@ -1,4 +1,4 @@
-"""Rendering: a result as JSON, CSV or a stream of Arrow."""
+"""Rendering: a result as JSON, CSV, text or a stream of Arrow."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from murmurs.collect.replies import Reply, json_reply
 from murmurs.present import frames
 
 CSV = "text/csv; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
 ARROW = "application/vnd.apache.arrow.stream"
 
 
@@ -20,6 +21,8 @@ def rendered(result: Result, form: str) -> Reply:
         return json_reply(result.document)
     if form == "csv":
         return Reply(frames.to_csv(result.columns).encode(), media=CSV)
+    if form == "text":
+        return Reply(f"{result.text}\n".encode(), media=TEXT)
     return Reply(_arrow(result.columns), media=ARROW)
 
 
@@ -29,7 +32,7 @@ def _arrow(columns: Mapping[str, Any]) -> bytes:
         table = frames.to_arrow(columns)
         import pyarrow as pa
     except ImportError:
-        reason = "this collector has no pyarrow: ask for csv or json"
+        reason = "this collector has no pyarrow: ask for csv, json or text"
         raise RefusedError(400, "format", reason) from None
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

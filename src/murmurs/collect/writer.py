@@ -122,7 +122,7 @@ class Writer:
         with self._condition:
             if not self._open:
                 raise StoreError("the collector is stopping: send it again later")
-            if self._waiting and self._size + size > self._most_waiting:
+            if self._size and self._size + size > self._most_waiting:
                 raise BusyError(
                     f"{self._size:,} bytes of reports are waiting to be written: send it again "
                     "later"

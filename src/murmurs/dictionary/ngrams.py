@@ -56,6 +56,7 @@ def search_ngrams(
     error_rate: float = 0.05,
     control: Control = "bonferroni",
     as_printed: bool = False,
+    factor: float = 1.0,
     progress: Progress | None = None,
 ) -> FoundByNGrams:
     """Return all candidates that n-grams suggest, with what the reports of whole strings say.
@@ -67,7 +68,8 @@ def search_ngrams(
     rate; for control "fdr" by the rule of Benjamini and Yekutieli (2001).
 
     With ``as_printed``, two n-grams go together if their joint share is estimated above the
-    threshold of the paper's eq. 2 as printed, whatever the noise.
+    threshold of the paper's eq. 2 as printed, whatever the noise. ``factor`` multiplies the
+    threshold.
     """
     steps = asked.positions + len(asked.channel.pairs) + 1
     done = itertools.count(1)
@@ -80,7 +82,7 @@ def search_ngrams(
     for position in range(asked.positions):
         grams.append(_common(asked, counts, position, letters, error_rate))
         step()
-    threshold = delta(asked, counts.n, as_printed=as_printed)
+    threshold = factor * delta(asked, counts.n, as_printed=as_printed)
     edges = Edges({}, {})
     texts: list[str] = []
     is_complete = True

@@ -7,6 +7,13 @@ from collections.abc import Sequence
 
 from murmurs.boundary.checks import shown
 from murmurs.papers import (
+    fanti2016_bars,
+    fanti2016_joint,
+    fanti2016_lengths,
+    fanti2016_store,
+    fanti2016_strings,
+    fanti2016_tables,
+    fanti2016_tests,
     kairouz2016_decoders,
     kairouz2016_figures,
     kairouz2016_theory,
@@ -24,13 +31,20 @@ def _place(experiment: Experiment) -> tuple[int, str, int]:
     return _PAPERS.index(experiment.paper), kind, int(number or 0)
 
 
-_PAPERS = ("kairouz2016", "lezia2020", "pinzon2026", "leaderboard")
+_PAPERS = ("kairouz2016", "fanti2016", "lezia2020", "pinzon2026", "leaderboard")
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     sorted(
         (
             *kairouz2016_decoders.EXPERIMENTS,
             *kairouz2016_figures.EXPERIMENTS,
             *kairouz2016_theory.EXPERIMENTS,
+            *fanti2016_bars.EXPERIMENTS,
+            *fanti2016_joint.EXPERIMENTS,
+            *fanti2016_lengths.EXPERIMENTS,
+            *fanti2016_store.EXPERIMENTS,
+            *fanti2016_strings.EXPERIMENTS,
+            *fanti2016_tables.EXPERIMENTS,
+            *fanti2016_tests.EXPERIMENTS,
             *lezia2020_figures.EXPERIMENTS,
             *lezia2020_tables.EXPERIMENTS,
             *pinzon2026.EXPERIMENTS,

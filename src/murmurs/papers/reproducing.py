@@ -94,7 +94,11 @@ def reproduce(
 
 def rows_of(experiment: Experiment, folder: Path) -> Rows:
     """Return where the rows of an experiment are kept; figures of one grid share them."""
-    return Rows(folder / "rows" / experiment.grid.name)
+    return Rows(_folder(experiment, folder))
+
+
+def _folder(experiment: Experiment, folder: Path) -> Path:
+    return folder / "rows" / experiment.grid.name
 
 
 def state(experiment: Experiment, folder: Path, seed: int) -> str:
@@ -102,6 +106,8 @@ def state(experiment: Experiment, folder: Path, seed: int) -> str:
 
     Cells that depend on what others find are not counted.
     """
+    if not _folder(experiment, folder).is_dir():  # so that nothing need be installed to list
+        return "not run"
     there = rows_of(experiment, folder).known()
     if not there:
         return "not run"

@@ -110,7 +110,7 @@ class ErrorStudy:
                 row.mechanism,
                 row.estimator,
                 row.law,
-                f"{row.answers}",
+                f"{row.answers:,}",
                 f"{row.people:,}",
                 f"{row.epsilon:g}",
                 *(_with_error(getattr(row, e), getattr(row, f"{e}_se")) for e in ERRORS),

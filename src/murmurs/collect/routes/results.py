@@ -23,7 +23,7 @@ from murmurs.collect.queries import (
     Version,
 )
 from murmurs.collect.refusals import RefusedError
-from murmurs.collect.rendering import ARROW, CSV, rendered
+from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.administration import shown_error
 from murmurs.collect.store import Part
@@ -113,7 +113,7 @@ def _now(asking: Asking) -> Result:
     """Compute a result at once, in a thread."""
     try:
         return compute(asking.task(), _unseen)
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         raise RefusedError(400, "query", shown_error(error)) from None
 
 
@@ -138,7 +138,7 @@ _REFUSALS = {
     413: "There are too many candidates.",
 }
 _ANSWERS = {
-    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, ARROW: None}),
+    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, TEXT: None, ARROW: None}),
     202: Answer(
         "The result is being computed: ask again.",
         {JSON: Waiting},

@@ -11,14 +11,17 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Return where to write a file that appears at ``target``, complete, once it is on the disk."""
+    """Return where to write a file that appears at ``target``, complete, once it is on the disk.
+
+    An empty file is there already, which only its owner can read.
+    """
     if target.exists():
         raise FileExistsError(f"{target} exists: a backup is written to a new file")
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no such directory")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
-    make_private(temporary)
     try:
+        temporary.touch(0o600, exist_ok=False)  # a copy has what only the store's owner may read
         yield temporary
         sync(temporary)
         temporary.rename(target)
