@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
@@ -176,6 +177,20 @@ def test_nothing_is_shown_of_a_survey_that_was_deleted_and_published_again(tmp_p
         assert served.get("/results/few/hot", admin).error == "few"
         sent(served, 180)
         assert served.get("/results/few/hot", admin).document["reports"] == 200
+
+
+def test_a_day_is_over_when_what_arrived_on_it_has_been_written(tmp_path: Path) -> None:
+    """A report that was on its way at midnight must not be the difference between two results."""
+    with running(tmp_path, SURVEY, settings=Settings(complete_days=True)) as served:
+        token = served.token("read")
+        sent(served, 500)
+        midnight = (DAY + 1) * 86_400.0
+        with mock.patch.object(served.collector, "_clock", return_value=midnight + 100):
+            assert served.get("/results/few/hot", token).error == "few"
+            assert served.get("/results/few", token).document["questions"] == {"hot": None}
+            sent(served, 1)
+        with mock.patch.object(served.collector, "_clock", return_value=midnight + 400):
+            assert served.get("/results/few/hot", token).document["reports"] == 501
 
 
 def test_complete_days_only(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import murmurs as mm
 from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
+from murmurs.collect.routes import results
 from murmurs.collect.store import Part
 from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
@@ -321,12 +323,44 @@ def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> Non
     assert is_long(SURVEY, "age+dog", 0, "estimate")
 
 
+def test_those_who_wait_for_a_result_keep_nobody_else_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are few threads, and large submissions need them."""
+    monkeypatch.setattr(results, "WAIT", 10.0)
+    go_on = threading.Event()
+
+    def slow(*_: object) -> Result:
+        go_on.wait(20)
+        raise ValueError("enough")
+
+    with running(tmp_path, SURVEY) as served:
+        monkeypatch.setattr(served.collector.jobs._worker, "run", slow)
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        token = served.token("read")
+        asks = [
+            threading.Thread(target=served.get, args=["/results/cafe/word", token])
+            for _ in range(40)
+        ]
+        for ask in asks:
+            ask.start()
+        while len(served.collector.jobs) == 0:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert served.get("/ready").status == 200
+        still = [ask.is_alive() for ask in asks]
+        go_on.set()
+        for ask in asks:
+            ask.join()
+    assert all(still)
+
+
 def test_results_that_are_kept_have_few_rows_together() -> None:
     jobs = Jobs()
     for number in range(5):
-        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}))
+        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}, ""))
     assert [number for number in range(5) if jobs.find(number, 1)] == [3, 4]
-    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}))
+    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}, ""))
     assert jobs.find("large", 1)
     assert not jobs.find(4, 1)
 

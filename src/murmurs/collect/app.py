@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from starlette.applications import Starlette
@@ -32,8 +33,14 @@ OPERATIONS: tuple[Operation, ...] = (
 """All operations; the OpenAPI document is made from them."""
 
 
-async def _openapi(collector: Collector, call: Call) -> Reply:
+@functools.cache
+def _document() -> Reply:
+    """Return the OpenAPI document; making it takes time, and it is always the same."""
     return json_reply(describe((*OPERATIONS, OPENAPI)))
+
+
+async def _openapi(collector: Collector, call: Call) -> Reply:
+    return _document()
 
 
 OPENAPI = Operation(

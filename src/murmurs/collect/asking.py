@@ -52,7 +52,7 @@ class Asking:
                 f"{listed(self.survey.names)}",
             )
         self.unit = unit_of(self.survey, self.name)
-        self.today = collector.today
+        self.today = collector.unfinished_day
         self.candidates = self._candidates(call.body)
         self.options = self._options()
 

@@ -23,6 +23,9 @@ log = logging.getLogger("murmurs.collect")
 
 DAY = 86_400
 
+AFTER_MIDNIGHT = 300
+"""Seconds after the end of a day until results take it to be complete."""
+
 LOG_SECONDS = 10
 """How often trouble with the store is logged at most."""
 
@@ -81,6 +84,15 @@ class Collector:
         if isinstance(error, StoreFullError):
             return unavailable("full", "the store is full, and takes nothing until there is room")
         return unavailable("store", "the store cannot be read or written at the moment")
+
+    @property
+    def unfinished_day(self) -> int:
+        """The day that is not over for results: all before it have all their reports.
+
+        Around midnight a report may still be on its way to the store, or come from a collector
+        whose clock is late: a day is over five minutes after its end.
+        """
+        return (int(self._clock()) - AFTER_MIDNIGHT) // DAY
 
     @property
     def today(self) -> int:

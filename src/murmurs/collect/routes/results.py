@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import msgspec
 from murmurs.collect.asking import Asking, entry_of
 from murmurs.collect.collector import Collector
 from murmurs.collect.compute import LIKELIHOOD, Kind, Result, compute, is_long
+from murmurs.collect.jobs import Job
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import (
     CompareQuery,
@@ -28,6 +30,9 @@ from murmurs.collect.store import Part
 
 WAIT = 1.0
 """Seconds for which a request waits for the worker before it is told to come back."""
+
+STEP = 0.02
+"""Seconds between two looks at whether the worker is done."""
 
 
 class Waiting(msgspec.Struct):
@@ -52,7 +57,7 @@ class Summary(msgspec.Struct):
 
 async def _summary(collector: Collector, call: Call) -> Reply:
     entry = entry_of(collector, call)
-    survey, today = entry.survey, collector.today
+    survey, today = entry.survey, collector.unfinished_day
 
     def numbers() -> dict[str, int | None]:
         found: dict[str, int | None] = {}
@@ -85,7 +90,7 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
         long = is_long(asking.survey, asking.name, count, kind)
         if long or asking.options.method == LIKELIHOOD:
             job = jobs.start(key, changes, asking.task)
-            await asyncio.to_thread(job.done.wait, WAIT)
+            await _until_done(job)
             if job.outcome is None:
                 return _wait(job.progress)
             if isinstance(job.outcome, RefusedError):
@@ -95,6 +100,13 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
             found = await asyncio.to_thread(_now, asking)
             jobs.keep(key, changes, found)
     return await asyncio.to_thread(rendered, asking.dressed(found), call.query.format)
+
+
+async def _until_done(job: Job) -> None:
+    """Wait for a computation for a while, without a thread, of which there are few."""
+    began = time.monotonic()
+    while not job.done.is_set() and time.monotonic() - began < WAIT:
+        await asyncio.sleep(STEP)
 
 
 def _now(asking: Asking) -> Result:

@@ -20,7 +20,6 @@ def new_file(target: Path) -> Iterator[Path]:
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no such directory")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
-    make_private(temporary)
     try:
         temporary.touch(0o600, exist_ok=False)  # a copy has what only the store's owner may read
         yield temporary
