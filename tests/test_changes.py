@@ -186,7 +186,6 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
         {("breaks", "question 'sugar'"), ("harmless", "question 'sweet'")},
     ),
     ("added", lambda d: d["questions"].append(MILK), {("harmless", "question 'milk'")}),
-    ("order of questions", lambda d: d["questions"].reverse(), set()),
     (
         "joint removed",
         top(joint=None),
@@ -200,6 +199,16 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
         "a label of a kept response",
         question("drink", labels=["espresso", "filter", "mate"]),
         {("breaks", "the labels of 'drink'"), ("resets", "the labels of 'drink'")},
+    ),
+    (
+        "text and order in a joint",
+        question("hot", text="Is it hot?", ordered=True),
+        {("harmless", "the text of 'hot'"), ("harmless", "the order of 'hot'")},
+    ),
+    (
+        "order of questions",
+        lambda d: d["questions"].reverse(),
+        {("harmless", "the order of the questions")},
     ),
     (
         "joint of others",
@@ -247,6 +256,19 @@ def test_a_higher_version_allows_every_edit(edit: Any) -> None:
     found = compare_surveys(OLD, edited(edit, top(version=3)))
     assert found.version_raised
     assert not found.refused
+
+
+def test_a_new_question_is_told_with_what_it_costs_a_device() -> None:
+    kept = {"name": "LOSUE", "epsilon": 1.0, "epsilon_permanent": 3.0}
+    new = edited(
+        lambda d: d["questions"].append({"name": "late", "labels": ["a", "b"], "mechanism": kept}),
+        lambda d: d["questions"].append({"name": "soon", "labels": ["a", "b"], "epsilon": 1.0}),
+    )
+    told = {change.what: change.follows for change in compare_surveys(OLD, new).changes}
+    assert told == {
+        "question 'late'": "it is new; each permanent response costs epsilon 3",
+        "question 'soon'": "it is new; each report costs epsilon 1",
+    }
 
 
 def test_every_term_is_known() -> None:

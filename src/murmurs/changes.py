@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
+from murmurs.budget import price
 from murmurs.joint import Asked, Joint
 from murmurs.question import Question
 from murmurs.survey import Survey, keeps_response
@@ -97,6 +98,7 @@ def compare_surveys(old: Survey, new: Survey) -> Comparison:
         )
     found += _of_terms(old.terms, new.terms)
     found += _of_segments(old.segments, new.segments)
+    found += _of_texts(old, new)
     found += _of_questions(old, new)
     return Comparison(old, new, tuple(found))
 
@@ -131,8 +133,28 @@ def _of_questions(old: Survey, new: Survey) -> list[Change]:
             found.append(Change("breaks", f"question {shown(name)}", _gone(asked, old, new)))
     for name, asked in after.items():
         if name not in before:
-            cost = f"each report costs epsilon {asked.mechanism.epsilon:g}"
+            each = "permanent response" if keeps_response(asked) else "report"
+            cost = f"each {each} costs epsilon {float(price(asked)):.4g}"
             found.append(Change("harmless", f"question {shown(name)}", f"it is new; {cost}"))
+    return found
+
+
+def _of_texts(old: Survey, new: Survey) -> list[Change]:
+    """Return edits of what only people and tables use, also of questions within a joint."""
+    after = {question.name: question for question in new.questions}
+    both = [(one, after[one.name]) for one in old.questions if one.name in after]
+    found: list[Change] = []
+    for one, other in both:
+        name = shown(one.name)
+        if one.text != other.text:
+            follows = "only people read it; a question that means something else needs a new name"
+            found.append(Change("harmless", f"the text of {name}", follows))
+        if one.ordered != other.ordered:
+            found.append(Change("harmless", f"the order of {name}", "it is for tables and plots"))
+    places = [new.questions.index(other) for _, other in both]
+    if places != sorted(places):
+        follows = "submissions name them, or are known by the fingerprint"
+        found.append(Change("harmless", "the order of the questions", follows))
     return found
 
 
@@ -151,21 +173,8 @@ def _gone(asked: Asked, old: Survey, new: Survey) -> str:
 def _of_asked(old: Asked, new: Asked) -> list[Change]:
     if isinstance(old, Joint) or isinstance(new, Joint):
         return _of_joints(old, new)
-    found = _of_words(old, new)
-    if old.labels != new.labels:
-        found += _of_labels(old, new)
+    found = _of_labels(old, new) if old.labels != new.labels else []
     return found + _of_mechanisms(shown(old.name), old, new)
-
-
-def _of_words(old: Question, new: Question) -> list[Change]:
-    """Return the edits of what is asked and shown, which no report depends on."""
-    found, name = [], shown(old.name)
-    if old.text != new.text:
-        follows = "it is only read by people; give a question that means something else a new name"
-        found.append(Change("harmless", f"the text of {name}", follows))
-    if old.ordered != new.ordered:
-        found.append(Change("harmless", f"the order of {name}", "it is for tables and plots"))
-    return found
 
 
 def _of_labels(old: Question, new: Question) -> list[Change]:
@@ -213,15 +222,10 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def _of_joints(old: Asked, new: Asked) -> list[Change]:
-    found: list[Change] = []
-    if isinstance(old, Joint) and isinstance(new, Joint):
-        for one in old.questions:
-            for other in new.questions:
-                found += _of_words(one, other) if one.name == other.name else []
     if _counts_add_up(old, new):
-        return found
+        return []
     name = shown(old.name)
-    found.append(Change("breaks", f"joint {name}", "its questions, labels or mechanisms differ"))
+    found = [Change("breaks", f"joint {name}", "its questions, labels or mechanisms differ")]
     if keeps_response(old) or keeps_response(new):
         found.append(Change("resets", f"joint {name}", "devices draw permanent responses again"))
     return found

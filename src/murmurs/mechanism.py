@@ -391,6 +391,25 @@ class OpenMechanism(AnyMechanism[Report]):
             out[part] = self._encode_many(layout, codes[part].astype(np.int64), source)
         return out
 
+    def simulate_strings(
+        self, people: Sequence[tuple[str, Any]], random: ChanceInBulk = None
+    ) -> Counts:
+        """Draw the counts of people who hold these strings; those reported alike are added up."""
+        texts = [text for text, _ in people]
+        numbers = [number for _, number in people]
+        try:
+            forms = [self.check(text) for text in texts]
+        except (TypeError, ValueError):
+            forms = texts  # refused below, with its line
+        if len(set(forms)) < len(forms):
+            together: dict[str, int] = {}
+            for form, number in zip(forms, numbers, strict=True):
+                more = whole(number, "a number of people", 0, MOST_PEOPLE)
+                together[form] = together.get(form, 0) + more
+            texts, numbers = list(together), list(together.values())
+        drawn = self.over(texts, complete=True).simulate(numbers, random)
+        return Counts(self, drawn.n, drawn.cells)
+
     def _number(
         self, text: object, position: int, numbers: dict[str, int], forms: dict[str, str]
     ) -> int:

@@ -553,7 +553,7 @@ class Question:
 
         ``people`` says how many hold each answer: a mapping from label to number, a labelled
         Series, or a list in the order of the labels. For an open question it is a mapping or a
-        Series with the strings as labels.
+        Series with the strings as labels; those that are reported alike are added up.
         """
         if isinstance(self.mechanism, OpenMechanism):
             pairs = pairs_of(people, "people")
@@ -562,9 +562,7 @@ class Question:
                     f"{self._called} is open: people is a mapping from string to number of people, "
                     "or a labelled Series such as value_counts()"
                 )
-            over = self.mechanism.over([text for text, _ in pairs], complete=True)
-            drawn = over.simulate([number for _, number in pairs], random)
-            return Counts(self.mechanism, drawn.n, drawn.cells)
+            return self.mechanism.simulate_strings(pairs, random)
         k = self.mechanism.k
         given = in_order(people, k, self.labels, "people", self._called, self._find)
         return self.mechanism.simulate(given, random)

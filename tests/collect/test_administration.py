@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -51,6 +53,48 @@ def test_a_survey_is_handed_out_as_it_was_published(served: Running) -> None:
     assert served.get("/surveys/plain?version=7").status == 404
     assert served.get("/surveys/plain?version=tea").status == 400
     assert served.get("/surveys/tea").error == "survey"
+
+
+@pytest.mark.parametrize("digits", [17, 5000])
+def test_a_version_of_many_digits_is_no_address(served: Running, digits: int) -> None:
+    for method, end in (("DELETE", ""), ("POST", "/close"), ("GET", "")):
+        reply = served.ask(method, f"/admin/surveys/plain/{'9' * digits}{end}")
+        assert (reply.status, reply.error) == (404, "address")
+
+
+def test_a_token_that_is_revoked_is_not_read_back_by_another_thread(served: Running) -> None:
+    """A refresh that began before the token was revoked must not end after the one that follows."""
+    text = served.token("read")
+    [name] = [token.name for token in served.store.tokens()]
+    catalogue, store = served.collector.catalogue, served.store
+    began, go_on = threading.Event(), threading.Event()
+    tokens_of = store.tokens
+
+    def slow() -> Any:
+        found = tokens_of()
+        began.set()
+        assert go_on.wait(5)
+        return found
+
+    with mock.patch.object(store, "tokens", slow):
+        first = threading.Thread(target=catalogue.refresh, args=[store])
+        first.start()
+        assert began.wait(5)
+    store.revoke(name)
+    second = threading.Thread(target=catalogue.refresh, args=[store])
+    second.start()
+    second.join(0.3)  # waits for the first, or is done before it
+    go_on.set()
+    first.join()
+    second.join()
+    assert served.get("/results/plain", text).status == 401
+
+
+@pytest.mark.parametrize("name", ["a/b", ".", ".."])
+def test_a_token_that_could_not_be_revoked_is_not_made(served: Running, name: str) -> None:
+    admin = served.token("admin")
+    reply = served.post("/admin/tokens", {"name": name, "scope": "read"}, admin)
+    assert (reply.status, reply.error) == (400, "form")
 
 
 def test_a_survey_is_created_closed_reopened_and_deleted(served: Running) -> None:
@@ -222,6 +266,7 @@ def test_web_pages_of_other_origins_are_let_in_only_if_configured(tmp_path: Path
     ) as served:
         reply = served.ask("OPTIONS", "/submissions", **page)
         assert (reply.status, reply.headers["access-control-allow-origin"]) == (200, page["Origin"])
+        assert reply.headers["x-content-type-options"] == "nosniff"
         reply = served.get("/surveys", Origin="https://app.example")
         assert reply.headers["access-control-allow-origin"] == "https://app.example"
         reply = served.get("/surveys", Origin="https://other.example")

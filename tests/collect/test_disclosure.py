@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from murmurs.collect.collector import Settings
 from murmurs.collect.disclosure import Disclosure, runs_of
-from murmurs.collect.store import Part
+from murmurs.collect.store import ERA, Part
 from murmurs.counts import Counts
-from murmurs.submission import SubmissionForm
+from murmurs.submission import JSON_TYPE, SubmissionForm
 from murmurs.survey import Survey
 from tests.collect.running import DAY, Running, running
 
@@ -42,6 +42,9 @@ class Made:
 
     def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
         return dict(self.numbers)
+
+    def changes(self, survey: str) -> int:
+        return ERA
 
     def counts(self, part: Part) -> Counts:
         n = sum(self.numbers[key] for key in self.meant(part))
@@ -157,6 +160,22 @@ def test_the_present_day_is_shown_in_steps_of_the_minimum(tmp_path: Path) -> Non
         assert (trend.status, trend.document["reports"]) == (200, [200, 120])
         compared = served.get("/results/few/hot/compare?segment=north&other_segment=south", token)
         assert (compared.status, compared.error) == (404, "few")
+
+
+def test_nothing_is_shown_of_a_survey_that_was_deleted_and_published_again(tmp_path: Path) -> None:
+    """Neither a result that was kept, nor what was shown of the present day."""
+    with running(tmp_path, SURVEY) as served:
+        admin = served.token("admin")
+        sent(served, 150)
+        assert served.get("/results/few/hot", admin).document["reports"] == 150
+        assert served.ask("DELETE", "/admin/surveys/few/1", token=admin).status == 204
+        body = SURVEY.to_json().encode()
+        made = served.ask("POST", "/admin/surveys", body, token=admin, Content_Type=JSON_TYPE)
+        assert made.status == 201
+        sent(served, 20)
+        assert served.get("/results/few/hot", admin).error == "few"
+        sent(served, 180)
+        assert served.get("/results/few/hot", admin).document["reports"] == 200
 
 
 def test_complete_days_only(tmp_path: Path) -> None:

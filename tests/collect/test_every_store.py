@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from murmurs.collect.restore import restore
-from murmurs.collect.store import Part, Store, StoreError, Token, UnknownSurveyError
+from murmurs.collect.store import ERA, Part, Store, StoreError, Token, UnknownSurveyError
 from murmurs.collect.stores import folding, formats, open_store
 from murmurs.collect.stores.sqlite import SQLiteStore
 from murmurs.submission import Submission
@@ -212,6 +212,15 @@ def test_changes_grow_with_reports_and_with_nothing_else(store: Store) -> None:
     assert store.changes(P) == others
 
 
+def test_changes_of_a_survey_that_is_published_again_are_later_ones(store: Store) -> None:
+    filled(store)
+    before = store.changes(P)
+    store.delete(P)
+    store.publish(PLAIN, 20_000)
+    assert store.changes(P) > before
+    assert store.changes(P) // ERA > before // ERA
+
+
 def test_reports_are_refused_where_only_counts_are_kept(store: Store) -> None:
     store.publish(PLAIN, 1)
     with pytest.raises(ValueError, match="reports to 'hot' are not kept"):
@@ -332,6 +341,12 @@ def test_a_backup_is_restored_to_every_kind_of_store(
         store.backup(backup.parent / "nowhere" / "backup.sqlite")
     check_same(store, model)
     assert [path.name for path in backup.parent.iterdir() if path.is_file()] == [backup.name]
+
+
+def test_a_backup_can_be_read_by_its_owner_only(store: Store, backup: Path) -> None:
+    filled(store)
+    store.backup(backup)
+    assert backup.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_backup_while_adding_has_whole_submissions(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -12,7 +13,8 @@ from murmurs import Survey
 from murmurs.collect.export import export, folder_name
 from murmurs.collect.store import Part, Store
 from murmurs.files.columns import read_column
-from tests.collect.made import EVERY_KIND, PLAIN, submission
+from murmurs.submission import SubmissionForm
+from tests.collect.made import EVERY_KIND, PLAIN, answers, submission
 
 E = EVERY_KIND.fingerprint
 
@@ -58,6 +60,46 @@ def test_an_export_is_written_to_a_new_folder_or_not_at_all(
     with pytest.raises(OSError, match="no room"):
         export(store, tmp_path / "new")
     assert [path.name for path in tmp_path.iterdir() if path.name != "store"] == ["there"]
+
+
+TWO_JOINTS = Survey.from_toml("""
+name = "two"
+[[questions]]
+name = "age"
+labels = ["young", "old"]
+mechanism = {name = "KRR", epsilon = 1.0}
+[[questions]]
+name = "pet"
+mechanism = {name = "ORappor", epsilon = 2.0, width = 16, cohorts = 4, hashes = 2}
+[[questions]]
+name = "city"
+labels = ["small", "large"]
+mechanism = {name = "KRR", epsilon = 1.0}
+[[questions]]
+name = "name"
+mechanism = {name = "ORappor", epsilon = 2.0, width = 16, cohorts = 4, hashes = 2}
+[[joint]]
+name = "a b"
+questions = ["age", "pet"]
+[[joint]]
+name = "a: b"
+questions = ["city", "name"]
+""")
+
+
+def test_questions_whose_names_look_alike_have_files_of_their_own(
+    store: Store, tmp_path: Path
+) -> None:
+    store.publish(TWO_JOINTS, 1)
+    rng, form = np.random.default_rng(1), SubmissionForm(TWO_JOINTS)
+    for number, asked in enumerate(TWO_JOINTS.reported, 3):
+        reports = asked.encode_many(answers(asked, number, rng), rng)
+        store.add([form.make({asked.name: reports})], 1)
+    export(store, tmp_path / "parquet")
+    folder = tmp_path / "parquet" / "two-1"
+    files = sorted(path.name for path in folder.glob("reports-*"))
+    assert files == ["reports-a_b-2.parquet", "reports-a_b.parquet"]
+    assert [pq.read_table(folder / name).num_rows for name in files] == [4, 3]
 
 
 def test_surveys_of_one_name_and_version_have_folders_of_their_own() -> None:

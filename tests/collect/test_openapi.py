@@ -61,7 +61,7 @@ def test_every_answer_is_one_that_the_document_lists(served: Running, operation:
     checks = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
     schema = schemathesis.openapi.from_dict(document())
     schema.config.update(base_url=f"http://127.0.0.1:{served.port}")
-    path = operation.path.replace(":int", "")
+    path = operation.path.replace(":version", "")
     headers = {"Authorization": f"Bearer {served.token('admin')}"}
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         if mode is GenerationMode.NEGATIVE and not _can_be_wrong(operation):

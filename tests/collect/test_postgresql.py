@@ -270,3 +270,9 @@ def test_addresses_that_lead_nowhere_are_refused(
         open_store("postgresql:///name?host=/nowhere&password=secret")
     with pytest.raises(StoreError, match="has no schema of its search_path"):
         open_store(server.url("nowhere"))
+
+
+def test_a_wrong_address_does_not_show_its_password() -> None:
+    with pytest.raises(StoreError, match="no address of a PostgreSQL") as refused:
+        PostgreSQLStore("postgresql://ann:se%cret@db.example/surveys")
+    assert "cret" not in str(refused.value)

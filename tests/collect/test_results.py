@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs.collect.compute import Progress, Result, Task, compute
-from murmurs.collect.jobs import Jobs
+from murmurs.collect.compute import Progress, Result, Task, compute, is_long
+from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.store import Part
 from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
@@ -292,6 +292,43 @@ def test_a_question_of_a_joint_has_results_of_its_own(served: Running, token: st
     assert found["shares"][0] == pytest.approx(0.45, abs=0.1)
     found = served.get("/results/cafe/milk", token).document
     assert found["labels"] == ["yes", "no"]
+
+
+def test_the_likelihood_of_reports_is_for_the_table_that_they_are_of(
+    served: Running, token: str
+) -> None:
+    """Reports to two questions are none to one of them, though their bytes might look so."""
+    query = "?method=report_likelihood"
+    found = waited(served, f"/results/cafe/age+dog{query}", token, {"dog": ["Rex", "Ada"]})
+    assert (found.status, found.document["reports"]) == (200, 6 * PEOPLE)
+    for path, body in (("age", None), ("dog", ["Rex"]), ("dog/trend", ["Rex"])):
+        reply = waited(served, f"/results/cafe/{path}{query}", token, body)
+        assert (reply.status, reply.error) == (400, "query")
+        assert "for the table of 'age+dog'" in reply.document["reason"]
+    reply = waited(served, f"/results/cafe/drink{query}", token)
+    assert "are not kept, as counts suffice" in reply.document["reason"]
+
+
+def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> None:
+    """A trend of a thousand answers over twenty weeks takes ten seconds of a processor."""
+    labels = [f"label {number}" for number in range(1000)]
+    many = mm.Survey("many", (mm.Question("q", labels, epsilon=1.0), SURVEY.question("drink")))
+    assert not is_long(many, "q", 0, "estimate")
+    assert is_long(many, "q", 0, "trend")
+    assert is_long(many, "q", 0, "compare")
+    assert not is_long(many, "drink", 0, "trend")
+    assert is_long(SURVEY, "cat", 101, "trend")
+    assert is_long(SURVEY, "age+dog", 0, "estimate")
+
+
+def test_results_that_are_kept_have_few_rows_together() -> None:
+    jobs = Jobs()
+    for number in range(5):
+        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}))
+    assert [number for number in range(5) if jobs.find(number, 1)] == [3, 4]
+    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}))
+    assert jobs.find("large", 1)
+    assert not jobs.find(4, 1)
 
 
 def test_a_summary_says_how_much_there_is(served: Running, token: str) -> None:

@@ -268,6 +268,15 @@ def test_others_cannot_read_the_directory(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "store").stat().st_mode & 0o777 == 0o700
 
 
+def test_others_cannot_read_the_files_in_a_directory_that_was_there(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        store.publish(PLAIN, 1)
+        store.add([submission(PLAIN, 1)], 1)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob(f"{DATABASE}*")}
+    assert modes == dict.fromkeys(("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"), 0o600)
+
+
 def test_a_place_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot make a store in"):

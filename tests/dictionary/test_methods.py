@@ -264,3 +264,14 @@ def test_many_strings_are_drawn_without_names_and_none_leaves_the_floor() -> Non
     nothing = found_by("prefix", {"X": 30}, alphabet="abcd", longest=4).plot()
     assert nothing.get_title(loc="left") == "dictionary\nno strings found in 30 reports"
     mpl.pyplot.close("all")
+
+
+@pytest.mark.parametrize("method", ["prefix", "ngrams"])
+def test_a_crowd_may_hold_strings_that_are_reported_alike(method: Any) -> None:
+    asked = mm.Dictionary(epsilon=30.0, longest=4, alphabet="abcdefgh", method=method)
+    crowd = {"abcdef": 2000, "abcdgh": 1000, "bé": 500, "be\u0301": 500}
+    counts = asked.simulate(crowd, np.random.default_rng(1))
+    assert counts.n == 4000
+    assert asked.discover(counts).labels == ("abcd",)
+    with pytest.raises(ValueError, match="a number of people must be from 0"):
+        asked.simulate({"bé": 500, "be\u0301": -1}, np.random.default_rng(1))

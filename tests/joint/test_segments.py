@@ -56,6 +56,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare_tables({"a": one, "b": found(other, [10, 20, 30, 40], 1)})
     with pytest.raises(ValueError, match="target must be"):
         compare_tables({"a": one}, target="people")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"level must be from 0.5 to 0.999999999, not 2"):
+        compare_tables({"a": one, "b": one}, level=2)
+    with pytest.raises(ValueError, match="two segments have the name '1': names must differ"):
+        compare_tables({"1": one, 1: one})  # type: ignore[dict-item]
 
 
 def test_a_column_called_segment_keeps_its_name() -> None:

@@ -24,7 +24,6 @@ from murmurs.cli.output import (
 )
 from murmurs.counts import Counts
 from murmurs.files.counts import write_counts
-from murmurs.hashing.strings import normal
 from murmurs.joint import Joint
 from murmurs.mechanism import OpenMechanism
 from murmurs.question import Question
@@ -99,7 +98,7 @@ def _read_combinations(path: Path, joint: Joint) -> dict[tuple[str, ...], int]:
 def _label(path: Path, line: int, question: Question, text: str) -> str:
     """Return a label of a question, or any text in its normal form if the question is open."""
     try:
-        label = normal(text) if question.is_open else text
+        label = str(question.mechanism.check(text)) if question.is_open else text
     except ValueError as error:
         refuse(path, line, str(error))
     if not question.is_open and label not in question.labels:

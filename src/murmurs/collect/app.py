@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -42,6 +44,34 @@ OPENAPI = Operation(
     _openapi,
     {200: Answer("The OpenAPI document.", {JSON: dict[str, Any]})},
 )
+
+
+class VersionPart(Convertor[int]):
+    """The part of a path that is a version: with more digits, there is nothing at the address."""
+
+    regex = "[0-9]{1,16}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return the part of a path."""
+        return str(value)
+
+
+register_url_convertor("version", VersionPart())
+
+
+class StrictCORS(CORSMiddleware):
+    """CORS whose own answers have the same headers as all others."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        """Answer the question of a browser whether it may send a request."""
+        response = super().preflight_response(request_headers)
+        for name, value in STRICT:
+            response.headers[name.decode()] = value.decode()
+        return response
 
 
 class Path:
@@ -88,7 +118,7 @@ def _middleware(collector: Collector) -> list[Middleware]:
         return []
     return [
         Middleware(
-            CORSMiddleware,
+            StrictCORS,
             allow_origins=origins,
             allow_methods=("GET", "POST", "DELETE"),
             allow_headers=("Authorization", "Content-Type", "If-None-Match"),

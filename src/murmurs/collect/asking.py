@@ -122,8 +122,10 @@ class Asking:
         parts, disclosure = self.parts(), self.collector.disclosure
         if self.kind == "trend":
             parts = self._periods(parts["all"])
+        if self.options.method == LIKELIHOOD:
+            return self._of_reports(parts)
         days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
-        found, reports = [], []
+        found = []
         for name, part in parts.items():
             counts = disclosure.counts(self.survey, part, self.today, days)
             if counts is not None:
@@ -131,11 +133,35 @@ class Asking:
         needed = 2 if self.kind != "estimate" else 1
         if len(found) < needed or (self.kind == "compare" and len(found) < len(parts)):
             raise self._too_few(needed)
-        if self.options.method == LIKELIHOOD and keeps_reports(self.unit) and len(parts) == 1:
-            for piece in disclosure.parts(self.survey, parts["all"], self.today):
-                reports += list(self.collector.store.reports(piece))
         text = self.entry.published.decode()
-        return Task(text, self.name, self.kind, tuple(found), self.options, tuple(reports))
+        return Task(text, self.name, self.kind, tuple(found), self.options)
+
+    def _of_reports(self, parts: dict[str, Part]) -> Task:
+        """Return what is to be computed from the reports themselves, and from their counts."""
+        if not keeps_reports(self.unit):
+            raise RefusedError(
+                400,
+                "query",
+                f"reports to {shown(self.name)} are not kept, as counts suffice: choose another "
+                "method",
+            )
+        if self.name != self.unit.name or self.kind != "estimate":
+            raise RefusedError(
+                400,
+                "query",
+                f"method {LIKELIHOOD} is for the table of {shown(self.unit.name)}, not for its "
+                "questions, trends or comparisons: choose another method",
+            )
+        reports: list[bytes] = []
+        for piece in self.collector.disclosure.parts(self.survey, parts["all"], self.today):
+            reports += self.collector.store.reports(piece)
+        if not reports:
+            raise self._too_few(1)
+        mechanism = self.unit.mechanism
+        counts = mechanism.count_checked([mechanism.shape.view(b"".join(reports))])
+        found = (("all", counts.n, counts.cells),)
+        text = self.entry.published.decode()
+        return Task(text, self.name, self.kind, found, self.options, tuple(reports))
 
     def _too_few(self, needed: int) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from dataclasses import dataclass
 
 from murmurs.boundary.checks import shown
@@ -64,9 +65,18 @@ class Catalogue:
     def __init__(self) -> None:
         self.by_fingerprint: dict[str, Entry] = {}
         self.tokens: tuple[Token, ...] = ()
+        self._refreshing = threading.Lock()
 
     def refresh(self, store: Store) -> None:
-        """Read the surveys and tokens again; both are replaced at once."""
+        """Read the surveys and tokens again; both are replaced at once.
+
+        One thread does so after another, so that what one reads does not replace what another read
+        later: a token that was revoked would be valid again.
+        """
+        with self._refreshing:
+            self._refresh(store)
+
+    def _refresh(self, store: Store) -> None:
         found = {}
         for collection in store.collections():
             survey = collection.survey

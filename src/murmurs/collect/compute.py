@@ -15,7 +15,6 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from murmurs import estimators
-from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.dictionary.discovery import Discovery
 from murmurs.dictionary.finding import discover
@@ -91,10 +90,12 @@ def unit_of(survey: Survey, name: str) -> Asked:
     return asked
 
 
-def is_long(survey: Survey, name: str, candidates: int) -> bool:
+def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
     if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes | NGrams):
+        return True
+    if kind != "estimate" and max(candidates, len(asked.labels)) > 100:
         return True
     return candidates > 500 or len(asked.labels) > 5000
 
@@ -156,10 +157,6 @@ def _margin(joint: Joint, name: str, counts: Counts) -> tuple[Question, Counts]:
 
 def _from_reports(asked: Asked, counts: Counts, task: Task) -> Estimate:
     """Return the estimate with the largest likelihood of the reports that were kept."""
-    if not task.reports:
-        raise ValueError(
-            f"reports to {shown(asked.name)} are not kept, as counts suffice: choose another method"
-        )
     reports = asked.mechanism.shape.view(b"".join(task.reports))
 
     def likely(over: Counts) -> Estimate:

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from murmurs.collect.store import Part, Store
+from murmurs.collect.store import ERA, Part, Store
 from murmurs.counts import Counts
 from murmurs.survey import Survey
 
@@ -79,7 +79,7 @@ class Disclosure:
 
     def __init__(self, store: Store, *, complete_days: bool = False) -> None:
         self._store, self._complete_days = store, complete_days
-        self._shown: dict[tuple[str, str, str | None], tuple[int | None, Counts]] = {}
+        self._shown: dict[tuple[str, str, str | None], tuple[tuple[int | None, int], Counts]] = {}
         self._lock = threading.Lock()
 
     def counts(
@@ -140,12 +140,13 @@ class Disclosure:
     def _of_today(self, part: Part, now: Counts, minimum: int) -> Counts | None:
         """Return what may be shown of the days that wait: in steps of the minimum."""
         key = (part.survey, part.question, part.segment)
+        since = (part.first_day, self._store.changes(part.survey) // ERA)
         with self._lock:
-            first, before = self._shown.get(key, (None, None))
-            if before is None or first != part.first_day or now.n - before.n >= minimum:
+            began, before = self._shown.get(key, (None, None))
+            if before is None or began != since or now.n - before.n >= minimum:
                 if now.n < minimum:
                     return None
-                self._shown[key] = (part.first_day, now)
+                self._shown[key] = (since, now)
                 return now
             return before
 

@@ -32,7 +32,7 @@ def export(store: Store, target: Path) -> dict[str, int]:
     if target.exists():
         raise FileExistsError(f"{target} exists: an export is written to a new folder")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
-    temporary.mkdir(parents=True)
+    temporary.mkdir(mode=0o700, parents=True)
     try:
         found = {}
         for collection in store.collections():
@@ -51,6 +51,15 @@ def folder_name(survey: Survey, taken: set[str]) -> str:
     """Return the name of the folder of a survey: its name and version, in safe letters."""
     name = f"{_safe(survey.name)}-{survey.version}"
     return f"{name}-{survey.short_fingerprint}" if name in taken else name
+
+
+def _file_name(asked: Asked, folder: Path) -> str:
+    """Return the name of the file of a question's reports, in safe letters and not yet taken."""
+    name, number = f"reports-{_safe(asked.name)}", 1
+    while (folder / f"{name}.parquet").exists():
+        number += 1
+        name = f"reports-{_safe(asked.name)}-{number}"
+    return f"{name}.parquet"
 
 
 def _safe(name: str) -> str:
@@ -90,7 +99,7 @@ def _export_survey(store: Store, survey: Survey, folder: Path) -> int:
                 writer.write_table(pyarrow.Table.from_pylist([row], schema))
                 total += counts.n
     for asked in filter(keeps_reports, survey.reported):
-        _export_reports(store, survey, asked, folder / f"reports-{_safe(asked.name)}.parquet")
+        _export_reports(store, survey, asked, folder / _file_name(asked, folder))
     return total
 
 

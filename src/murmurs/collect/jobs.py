@@ -23,6 +23,9 @@ log = logging.getLogger("murmurs.collect")
 MOST_KEPT = 200
 """Results that are kept; the one that was used least recently goes first."""
 
+MOST_ROWS = 100_000
+"""Rows of all results that are kept."""
+
 MOST_WAITING = 20
 """Computations that wait for the worker."""
 
@@ -40,6 +43,12 @@ class Kept:
     outcome: Result | RefusedError
     changes: int
     until: float
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has, at least one."""
+        columns = self.outcome.columns if isinstance(self.outcome, Result) else {}
+        return max((len(column) for column in columns.values()), default=1)
 
 
 @dataclass
@@ -89,8 +98,10 @@ class Jobs:
         with self._lock:
             self._kept[key] = Kept(outcome, changes, self._clock() + seconds)
             self._kept.move_to_end(key)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
+            rows = sum(kept.rows for kept in self._kept.values())
+            while len(self._kept) > MOST_KEPT or (rows > MOST_ROWS and len(self._kept) > 1):
+                _, gone = self._kept.popitem(last=False)
+                rows -= gone.rows
 
     def start(self, key: Hashable, changes: int, task: Callable[[], Task]) -> Job:
         """Return the computation of a result, which begins when the worker is free."""

@@ -68,7 +68,7 @@ def describe(operations: Sequence[Operation]) -> dict[str, Any]:
 def _plain(path: str) -> str:
     """Return a path without the types of its parts.
 
-    >>> _plain("/admin/surveys/{survey}/{version:int}")
+    >>> _plain("/admin/surveys/{survey}/{version:version}")
     '/admin/surveys/{survey}/{version}'
     """
     return re.sub(r":\w+}", "}", path)
@@ -114,9 +114,9 @@ def _operation(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     found = []
     for name, kind in re.findall(r"{(\w+)(?::(\w+))?}", operation.path):
-        schema = {"type": "integer", "minimum": 1} if kind == "int" else {"type": "string"}
-        if kind != "int":
-            schema["pattern"] = "^[^/]+$"
+        schema: dict[str, Any] = {"type": "string", "pattern": "^[^/]+$"}
+        if kind == "version":
+            schema = {"type": "integer", "minimum": 1, "maximum": 2**53 - 1}
         found.append(
             {
                 "name": name,

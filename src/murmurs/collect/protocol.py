@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from murmurs.collect.limits import Limits
 from murmurs.collect.metrics import Metrics
+from murmurs.collect.replies import STRICT
 
 PATIENCE = 5.0
 """Seconds in which the rest of a refused body must arrive, so that the client sees the answer."""
@@ -71,7 +72,7 @@ class Guarded(HttpToolsProtocol):
             self._say(431, "head", f"the head of a request has at most {self._limits.head} bytes")
         elif self._in_head and self._cut is None:
             self._cut_after(self._limits.header_seconds)
-        elif self._is_idle and self._cut is None:
+        elif self._cut is None and self._is_idle:
             self._cut_after(self._limits.idle_seconds)
 
     @property
@@ -79,7 +80,7 @@ class Guarded(HttpToolsProtocol):
         """Whether no request is under way; uvicorn no longer waits for one if data have come."""
         if self._in_head or self._in_body or self.pipeline:
             return False
-        return self.cycle is None or self.cycle.response_complete
+        return self.cycle.response_complete
 
     def on_body(self, body: bytes) -> None:
         """Note that the body goes on: what comes beside it is counted from here."""
@@ -156,9 +157,9 @@ class Guarded(HttpToolsProtocol):
         self._let_go()
         body = json.dumps({"error": error, "reason": reason}).encode()
         head = (
-            b"content-type: application/json\r\nx-content-type-options: nosniff\r\n"
-            b"cache-control: no-store\r\nretry-after: 1\r\nconnection: close\r\n"
-            b"content-length: %d\r\n\r\n" % len(body)
+            b"content-type: application/json\r\ncache-control: no-store\r\n"
+            b"retry-after: 1\r\nconnection: close\r\ncontent-length: %d\r\n" % len(body)
         )
-        self.transport.write(STATUS_LINE[status] + head + body)
+        strict = b"".join(b"%s: %s\r\n" % field for field in STRICT)
+        self.transport.write(STATUS_LINE[status] + head + strict + b"\r\n" + body)
         self.transport.close()

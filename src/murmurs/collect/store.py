@@ -18,6 +18,9 @@ from murmurs.joint import Asked
 from murmurs.submission import Submission
 from murmurs.survey import Survey
 
+ERA = 2**40
+"""More than the reports to a survey ever change."""
+
 
 class StoreError(RuntimeError):
     """The store cannot take or give data now, for a reason that the operator can mend."""
@@ -128,7 +131,11 @@ class Store(ABC):
 
     @abstractmethod
     def changes(self, survey: str) -> int:
-        """Return a number that grows whenever reports to a survey are added or deleted."""
+        """Return a number that grows whenever reports to a survey are added or deleted.
+
+        It also grows when the survey is deleted and published again: divided by `ERA`, it is
+        the same as long as the survey is the same one, and larger for a later one.
+        """
 
     # Tokens
 

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Literal
 
+from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import check_name
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.store import Token
@@ -35,6 +36,11 @@ def new_token(name: str, scope: Scope, surveys: tuple[str, ...] = ()) -> tuple[s
     ('murmurs_', 51, True)
     """
     check_name(name, "a token")
+    if "/" in name or name in (".", ".."):
+        raise ValueError(
+            f"the name {shown(name)} is part of the address at which the token is revoked, and "
+            "must not be '.' or '..' or contain '/'"
+        )
     for survey in surveys:
         check_name(survey, "a survey")
     secret = base64.urlsafe_b64encode(secrets.token_bytes(_BYTES)).rstrip(b"=").decode()

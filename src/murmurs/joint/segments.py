@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.checks import shown
+from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import listed
 from murmurs.inference.association import LEVEL, Association
 from murmurs.inference.dependence import Strength
@@ -202,6 +202,11 @@ def compare_tables(
         raise TypeError("the tables of segments are a mapping from names to estimates, one or more")
     if target not in get_args(Target):
         raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
+    level = real(level, "level", 0.5, 1 - 1e-9)
+    names = tuple(map(str, estimates))
+    for number, called in enumerate(names):
+        if called in names[:number]:
+            raise ValueError(f"two segments have the name {shown(called)}: names must differ")
     first: JointEstimate | None = None
     for name, estimate in estimates.items():
         if not isinstance(estimate, JointEstimate):
@@ -216,7 +221,7 @@ def compare_tables(
                 f"segment {shown(name)} has other questions or answers than the first, which has "
                 f"{listed(first.names)}"
             )
-    return TableComparison(tuple(estimates.values()), tuple(map(str, estimates)), level, target)
+    return TableComparison(tuple(estimates.values()), names, level, target)
 
 
 def _pairs(estimate: JointEstimate) -> str:

@@ -236,7 +236,7 @@ def shown_error(error: Exception) -> str:
     return text if len(text) <= 600 and text.isprintable() else shown(text, 600)
 
 
-_ONE = "/admin/surveys/{survey}/{version:int}"
+_ONE = "/admin/surveys/{survey}/{version:version}"
 _NO_SURVEY = {404: "There is no such survey, or the token is not for it."}
 
 OPERATIONS = (

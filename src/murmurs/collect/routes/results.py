@@ -82,7 +82,8 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     found = jobs.find(key, changes)
     if found is None:
         count = len(asking.candidates or ()) if not isinstance(asking.candidates, dict) else 0
-        if is_long(asking.survey, asking.name, count) or asking.options.method == LIKELIHOOD:
+        long = is_long(asking.survey, asking.name, count, kind)
+        if long or asking.options.method == LIKELIHOOD:
             job = jobs.start(key, changes, asking.task)
             await asyncio.to_thread(job.done.wait, WAIT)
             if job.outcome is None:

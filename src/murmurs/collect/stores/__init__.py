@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from murmurs.collect.store import Store
 
 _SERVERS = ("postgresql://", "postgres://")
+_SECRETS = ("password", "sslpassword")
 
 
 def open_store(place: str | Path, *, quota: int | None = None, collecting: bool = True) -> Store:
@@ -30,12 +32,16 @@ def without_password(place: str | Path) -> str:
 
     >>> without_password("postgresql://ann:secret@db.example/surveys?password=secret")
     'postgresql://ann@db.example/surveys'
+    >>> without_password("postgresql://ann:se#cr?et@db.example/surveys?sslmode=require")
+    'postgresql://ann@db.example/surveys?sslmode=require'
     """
     text = str(place)
     if not text.startswith(_SERVERS):
         return text
-    parts = urlsplit(text)
-    user, at, host = parts.netloc.rpartition("@")
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "password"]
-    netloc = user.partition(":")[0] + at + host
-    return parts._replace(netloc=netloc, query=urlencode(query, quote_via=quote)).geturl()
+    scheme, _, rest = text.partition("://")
+    before, at, rest = rest.rpartition("@")  # libpq takes '#' and '?' in a password as they are
+    user = re.split("[:/?#]", before)[0]
+    rest, _, query = rest.partition("?")
+    shown = [(name, value) for name, value in parse_qsl(query) if name not in _SECRETS]
+    after = f"?{urlencode(shown, quote_via=quote)}" if shown else ""
+    return f"{scheme}://{user}{at}{rest}{after}"

@@ -20,6 +20,7 @@ def new_file(target: Path) -> Iterator[Path]:
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no such directory")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
+    make_private(temporary)
     try:
         temporary.touch(0o600, exist_ok=False)  # a copy has what only the store's owner may read
         yield temporary
@@ -29,6 +30,11 @@ def new_file(target: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read, unless it is there."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
 def sync(path: Path) -> None:

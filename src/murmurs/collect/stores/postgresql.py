@@ -18,7 +18,7 @@ from typing import TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from murmurs.collect.store import StoreError, StoreFullError, UnknownSurveyError
+from murmurs.collect.store import ERA, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.postgresql_session import SCHEMA, PostgreSQLSession, connected
 from murmurs.collect.stores.relational import Relational
@@ -28,7 +28,7 @@ from murmurs.collect.stores.sqlite_session import write_copy
 Result = TypeVar("Result")
 
 _CHANGES = """
-select (select coalesce(sum(number), 0) from changes where survey = surveys.number)
+select number, (select coalesce(sum(number), 0) from changes where survey = surveys.number)
 from surveys where fingerprint = :fingerprint and state <> 'deleting'
 """
 _SIZE = """
@@ -76,8 +76,11 @@ class PostgreSQLStore(Relational):
         self._url, self._quota, self._collecting = url, quota, collecting
         try:
             parts = conninfo_to_dict(url)
-        except psycopg.Error as error:
-            raise StoreError(f"this is no address of a PostgreSQL database: {error}") from None
+        except psycopg.Error:  # its reason may quote the password
+            raise StoreError(
+                "this is no address of a PostgreSQL database: write postgresql://user@host/name, "
+                "with special characters as in %23"
+            ) from None
         host, name = parts.get("host", "the local server"), parts.get("dbname", "its database")
         self.place = f"PostgreSQL database {name} on {host}"
         self._slot = secrets.randbelow(SLOTS)
@@ -199,8 +202,8 @@ class PostgreSQLStore(Relational):
     def changes(self, survey: str) -> int:
         """Return a number that grows whenever reports to a survey are added or deleted."""
         with self._read() as session:
-            for (number,) in session.run(_CHANGES, fingerprint=survey):
-                return int(number)
+            for number, changes in session.run(_CHANGES, fingerprint=survey):
+                return int(number) * ERA + int(changes)
         raise UnknownSurveyError(survey)
 
     @contextlib.contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from murmurs.collect.store import StoreError, StoreFullError, UnknownSurveyError
+from murmurs.collect.store import ERA, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Session
@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 
 _FORMAT = "select value from meta where key = 'format'"
 
+_CHANGES = """
+select number, changes from surveys where fingerprint = :fingerprint and state <> 'deleting'
+"""
 _SOME_IDS = """
 select survey, id, day from ids where (survey, id) > (:survey, :id)
 and survey <= :most_survey order by survey, id limit :most
@@ -99,6 +102,8 @@ class SQLiteStore(Relational):
                 self._lock = locked(self.directory)
             try:
                 refuse_others(self._path)
+                if self._collecting:
+                    copying.make_private(self._path)
                 self._connection = self._connected()
                 self._write(self._prepare)
             except BaseException:
@@ -209,10 +214,9 @@ class SQLiteStore(Relational):
 
     def changes(self, survey: str) -> int:
         """Return a number that grows whenever reports to a survey are added or deleted."""
-        find = "select changes from surveys where fingerprint = :survey and state <> 'deleting'"
         with self._read() as session:
-            for (number,) in session.run(find, survey=survey):
-                return int(number)
+            for number, changes in session.run(_CHANGES, fingerprint=survey):
+                return int(number) * ERA + int(changes)
         raise UnknownSurveyError(survey)
 
     def _forget_ids(self, survey: int | None, before_day: int) -> int:
