@@ -324,9 +324,9 @@ def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> Non
 def test_results_that_are_kept_have_few_rows_together() -> None:
     jobs = Jobs()
     for number in range(5):
-        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}))
+        jobs.keep(number, 1, Result({}, {"share": range(MOST_ROWS // 2)}, ""))
     assert [number for number in range(5) if jobs.find(number, 1)] == [3, 4]
-    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}))
+    jobs.keep("large", 1, Result({}, {"share": range(2 * MOST_ROWS)}, ""))
     assert jobs.find("large", 1)
     assert not jobs.find(4, 1)
 
