@@ -44,11 +44,11 @@ _PATIENCE = 60
 )
 @as_json
 def command(people: int, as_json: bool) -> None:
-    """Collect from simulated devices over HTTP, and estimate what they hold.
+    """Run a collection with simulated devices.
 
     Publishes a survey with a closed, an open and a joint question, starts a collector in a
-    temporary directory, and lets the devices encode and submit. On a terminal, the collector then
-    stays until Ctrl-C.
+    temporary directory, and lets the devices encode and submit over HTTP. Prints what the collector
+    estimates, next to the truth. On a terminal, the collector then stays until Ctrl-C.
 
     \b
     Example:

@@ -90,7 +90,7 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Find the strings that enough people hold, in COUNTS of a dictionary question.
+    """Find strings that nobody listed, in COUNTS.
 
     COUNTS is a file of counts (- for standard input). The question's mechanism is a Dictionary:
     each person reported one prefix of the string or, with the method ngrams, the string and two

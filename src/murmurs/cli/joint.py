@@ -111,10 +111,8 @@ def command(
     Several files of counts, as count --by writes them, are segments too.
 
     \b
-    Examples:
+    Example:
       murmurs joint drink-sugar.json
-      murmurs joint coffee.json drink.bin sugar.bin people.csv --by region
-      murmurs joint counts-north.json counts-south.json
     """
     one_form(as_csv, as_json)
     if plot is not None:

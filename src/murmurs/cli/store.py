@@ -20,7 +20,7 @@ new_path = click.Path(path_type=Path)
 
 @click.group("store")
 def command() -> None:
-    """Back up, restore, export, tidy and check what a collector has collected.
+    """Back up, restore, export or check a collection.
 
     All but `restore` work while the collector runs.
 

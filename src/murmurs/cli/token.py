@@ -42,7 +42,7 @@ def opened(place: str) -> Iterator[Store]:
 
 @click.group("token")
 def command() -> None:
-    """Make, list and revoke tokens: who may read results, administer, or submit.
+    """Say who may read results, submit, or administer.
 
     A running collector knows about changes within seconds.
 

@@ -21,7 +21,6 @@ def new_file(target: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"cannot write {target}: there is no such directory")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
     try:
-        temporary.touch(0o600, exist_ok=False)  # a copy has what only the store's owner may read
         yield temporary
         sync(temporary)
         temporary.rename(target)
