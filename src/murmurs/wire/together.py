@@ -31,6 +31,10 @@ class Together(Shape[tuple[Any, ...]]):
     def __str__(self) -> str:
         return f"{len(self.parts)} questions together"
 
+    def refuse(self, position: int, what: str) -> None:
+        """Raise the error for one report of an array."""
+        raise BadReportError(position, f"is not a report of {self}: {what}")
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """A record with one field for each part."""
