@@ -106,10 +106,12 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         found = fitted(few).unbiased
         expected = cast(Tables, few.channel).masses(found)
         solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
-    scores = _scores(shares, counts.n, information, gain * (1 - 1 / mechanism.width))
-    scores /= spread
+    counted = gain * (1 - 1 / mechanism.width)
+    scores = _scores(shares, counts.n, information, counted) / spread
     if spread > 1:
-        scores = _skewed(scores, weights, masses - expected)
+        chance = float(_chance(np.array(_average(weights)), counted))
+        usual = (1 - 2 * chance) / math.sqrt(max(counts.n, 1) * chance * (1 - chance))
+        scores = _skewed(scores, weights, masses - expected, usual / spread**3)
     if len(scores) > ENOUGH_FOR_SPREAD:
         more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
         scores, errors = scores / more, errors * more
@@ -142,8 +144,10 @@ def _average(weights: Floats) -> float:
     return float(weights.mean(axis=1).sum() * (1 - 1 / weights.shape[1]))
 
 
-def _skewed(scores: Floats, weights: Floats, left: Floats) -> Floats:
+def _skewed(scores: Floats, weights: Floats, left: Floats, usual: float) -> Floats:
     """Return scores that are normal although the buckets of absent pieces are skewed.
+
+    ``usual`` is the skewness of binomial numbers, which the scores allow for already.
 
     The few pieces that by chance share many buckets with a common unlisted string have large
     scores. The skewness over all hash functions is known, as the spread is. Positive scores are
@@ -153,7 +157,7 @@ def _skewed(scores: Floats, weights: Floats, left: Floats) -> Floats:
     values = weights * left
     away = values - values.mean(axis=1, keepdims=True)
     second = float(np.mean(away**2, axis=1).sum())
-    skewness = float(np.mean(away**3, axis=1).sum()) / max(second, 1e-300) ** 1.5
+    skewness = float(np.mean(away**3, axis=1).sum()) / max(second, 1e-300) ** 1.5 - usual
     if skewness <= 1e-6:
         return scores
     shape, above = 4 / skewness**2, np.maximum(scores, 0) * skewness / 2
@@ -181,10 +185,14 @@ def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
     report is taken off the distance: otherwise single reports would say too much where few are
     expected.
     """
-    n = max(n, 1)
-    chance = (1 - np.sqrt(np.maximum(1 - 4 * gain**2 / information, 0))) / 2
-    chance = np.clip(chance, 1e-12, 0.5)
+    n, chance = max(n, 1), _chance(information, gain)
     away = np.maximum(np.abs(gain * shares) - 0.5 / n, 0) * np.sign(shares)
     seen = np.clip(chance + away, 1e-12, 1 - 1e-12)
     deviance = seen * np.log(seen / chance) + (1 - seen) * np.log((1 - seen) / (1 - chance))
     return np.asarray(np.sign(away) * np.sqrt(2 * n * np.maximum(deviance, 0)))
+
+
+def _chance(information: Floats, gain: float) -> Floats:
+    """Return how often a report counts for an absent piece: see `_scores`."""
+    chance = (1 - np.sqrt(np.maximum(1 - 4 * gain**2 / information, 0))) / 2
+    return np.asarray(np.clip(chance, 1e-12, 0.5))
