@@ -590,8 +590,7 @@ def page(rows: list[Row]) -> str:
         "all tables, in per cent. The bar: 93 to 97. There are "
         f"{held[0]['repeat']} collections of each table, so the figures of single small tables "
         "scatter: one of 2 x 2 has 32 intervals. Intervals come from the counts, and are only "
-        "widened to contain the estimate; these were measured before least squares was weighted by "
-        "its risk, and not again since.",
+        "widened to contain the estimate.",
         "",
         *coverage_table(held),
         "",
