@@ -21,6 +21,7 @@ def new_file(target: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"cannot write {target}: there is no such directory")
     temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
     try:
+        make_private(temporary)
         yield temporary
         sync(temporary)
         temporary.rename(target)
