@@ -10,9 +10,9 @@ INTRODUCTION = """\
 Written by `python -m benchmarks.collector`. {cores} cores, Python {python}; the server, the load generator and the store on
 one machine. A submission is answered after it is durable; a small write takes {sync_ms:.2f} ms to become so here.
 
-**The machine was busy with other work**, as the load averages show. What the clock says is a lower limit; the
-server's processor time says what it does with a core of its own. The server is one process, whose threads share one
-interpreter, so it uses hardly more than one core.
+The server is one process, whose threads share one interpreter, so it uses hardly more than one core. Where the load average
+is far above 1, other work shared the machine: then the clock gives a lower limit, and the server's processor time says what it
+does with a core of its own. Results, memory, the full disk and slow clients were measured beside much other work.
 
 ## Submissions
 
@@ -31,8 +31,7 @@ INGEST = (
 
 READING = """
 By the clock {by_clock} of {all} bars were reached, with {processors:.2f} processors for the server
-on average; per second of its processor time {by_cpu} were. A run on a machine that has nothing else
-to do would settle it.
+on average; per second of its processor time {by_cpu} were.
 
 In every run exactly the acknowledged reports were counted; the benchmark stops otherwise.
 """
