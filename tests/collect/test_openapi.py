@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from murmurs.collect.openapi import describe
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
 from tests.collect.test_results import FORM, SURVEY, columns
+
+import_module("requests")  # before any test, some of which load modules of the library anew
 
 ALL = (*OPERATIONS, OPENAPI)
 EXAMPLES = 6
