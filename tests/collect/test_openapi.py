@@ -20,7 +20,7 @@ from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
 from tests.collect.test_results import FORM, SURVEY, columns
 
-import_module("requests")  # before any test, some of which load modules of the library anew
+import_module("requests")  # now: the pytester of test_printed.py forgets what is imported in it
 
 ALL = (*OPERATIONS, OPENAPI)
 EXAMPLES = 6
