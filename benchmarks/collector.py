@@ -186,6 +186,7 @@ def ingest(folder: Path, seconds: float) -> list[dict[str, Any]]:
 def memory(folder: Path, minutes: float) -> dict[str, Any]:
     """Return the memory of a collector under load, sampled while it runs."""
     samples: list[tuple[float, float]] = []
+    looks = 0
     path = folder / "memory.json"
     with served(folder / "memory", SURVEY) as server:
         loads = [
@@ -200,12 +201,18 @@ def memory(folder: Path, minutes: float) -> dict[str, Any]:
         while any(load.poll() is None for load in loads):
             time.sleep(2)
             samples.append((time.monotonic() - began, server.memory() / 2**20))
+            if len(samples) % 10 == 0:  # and somebody who looks at another result each time
+                level = 0.5 + 0.4 * len(samples) / (len(samples) + 100)
+                status, _ = server.ask("GET", f"/results/bench/drink?level={level:.6f}")
+                assert status == 200
+                looks += 1
         submissions = sum(json.loads(load.communicate()[0])["accepted"] for load in loads)
     late = [(t, m) for t, m in samples if t > 30 * minutes]
     slope = float(np.polyfit([t for t, _ in late], [m for _, m in late], 1)[0])
     return {
         "minutes": minutes,
         "submissions": submissions,
+        "looks": looks,
         "start_mb": samples[0][1],
         "middle_mb": late[0][1],
         "end_mb": late[-1][1],

@@ -51,11 +51,11 @@ RESULT = "| {what} | {ms:.0f} | {cpu_ms:.0f} | {kept_ms:.0f} |\n"
 MEMORY = """
 ## Memory
 
-Three loads at once for {minutes:g} minutes, {submissions:,} submissions: {start_mb:.0f} MB at the
-start, {middle_mb:.0f} MB after half of the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at
-most. A straight line through the second half changes by {slope_mb_per_hour:+.0f} MB an hour. This
-is extrapolated from minutes: no whole hour was run. The server loads numba's compiler once, when it
-has counted so many reports that compiled kernels pay; that takes about 100 MB.
+Three loads at once for {minutes:g} minutes, {submissions:,} submissions, and {looks} requests for
+results, each with another level: {start_mb:.0f} MB at the start, {middle_mb:.0f} MB after half of
+the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at most. A straight line through the
+second half changes by {slope_mb_per_hour:+.0f} MB an hour. The server loads numba's compiler
+once, when it has counted so many reports that compiled kernels pay; that takes about 100 MB.
 
 ## A full disk
 
