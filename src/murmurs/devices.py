@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from murmurs.boundary.answers import MISSING, Coded, coded
 from murmurs.boundary.checks import integers, shown, whole
+from murmurs.boundary.labels import OR_NAMED
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.numerics.arrays import Booleans, Integers
-from murmurs.question import OR_NAMED, Question
+from murmurs.question import Question
 from murmurs.randomness.bulk import Bulk, bulk
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports

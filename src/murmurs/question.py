@@ -8,8 +8,7 @@ and `estimate` turns counts into shares.
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -18,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded, is_missing, without_empty
+from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
 from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.labelled import in_order, pairs_of
-from murmurs.boundary.texts import BOOLEANS, as_tuple, check_name, check_text, listed
+from murmurs.boundary.labels import Labels, how_many, refuse_missing
+from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
 from murmurs.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
@@ -35,11 +35,6 @@ from murmurs.wire import BadReportError, Reports
 
 GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
-
-OR_NAMED = ", or name a label for them with unknown=..."
-"""The second way out for answers that are no labels; `Devices` has only the first."""
-
-_UNKNOWN = -2
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ class Question:
             raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
         if not isinstance(open, bool | None):
             raise TypeError(f"open must be True or False, not {shown(open)}")
-        self._check_labels()
+        Labels(self.labels, self._called).check()  # a design may still give its own
         if self.mechanism is None:
             self._choose(epsilon, people, open)
         elif not (epsilon is people is None):
@@ -106,35 +101,6 @@ class Question:
         if isinstance(self.mechanism, mechanisms.Design):
             self._share_labels(self.mechanism)
         self._check_mechanism(open)
-
-    def _check_labels(self) -> None:
-        seen: set[str] = set()
-        for number, label in enumerate(self.labels):
-            # The first test is a fast path: there may be a million labels.
-            if not (type(label) is str and label.isprintable()):
-                self._check_label(number, label)
-            if not label.strip():
-                raise ValueError(f"{self._called} has an empty label")
-            form = unicodedata.normalize("NFC", label)
-            if form in seen:
-                raise ValueError(f"{self._called} has the label {shown(label)} twice")
-            seen.add(form)
-
-    def _check_label(self, number: int, label: Any) -> None:
-        """Refuse a label that is not text, or not printable."""
-        what = f"label {number} of {self._called}"
-        if isinstance(label, bool | np.bool_):
-            raise TypeError(
-                f"{what} must be text, not {bool(label)}: write labels such as ['yes', 'no']; "
-                "answers may then be True and False"
-            )
-        if isinstance(label, int | np.integer):
-            text = shown(int(label))
-            raise TypeError(
-                f"{what} must be text, not {text}: write '{text}'; answers may then be whole "
-                "numbers"
-            )
-        check_text(label, what)
 
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
@@ -172,6 +138,10 @@ class Question:
     @property
     def _called(self) -> str:
         return f"question {shown(self.name)}"
+
+    @cached_property
+    def _known(self) -> Labels:
+        return Labels(self.labels, self._called)
 
     def _check_mechanism(self, is_open: Any) -> None:
         """Refuse a mechanism that does not fit the labels."""
@@ -225,8 +195,8 @@ class Question:
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
                 f"{type(label).__name__}"
             )
-        number = self._number_of(label)
-        if number == _UNKNOWN:
+        number = self._known.find(label)
+        if number is None:
             raise ValueError(
                 f"this is not an answer to {shown(self.name)}; answers are {listed(self.labels)}"
             )
@@ -237,8 +207,7 @@ class Question:
 
         Booleans stand for yes and no, whole numbers for labels that are numbers.
         """
-        number = self._number_of(value)
-        return None if number == _UNKNOWN else number
+        return self._known.find(value)
 
     def encode(self, answer: str, random: Chance = None) -> Any:
         """Return a private report of one answer: a label, or any string if the question is open.
@@ -302,9 +271,9 @@ class Question:
             if drop_missing:
                 column = without_empty(column)
             return self._coded_texts(column, missing, drop_missing, unknown)
-        table = self._table(column.values, missing, unknown)
+        table = self._known.table(column.values, missing, unknown)
         if int(table.min()) < 0:
-            self._refuse_bad(column.codes, table, drop_missing)
+            self._known.refuse_bad(column.codes, table, drop_missing)
         return column.codes, table
 
     def encode_column(
@@ -328,7 +297,7 @@ class Question:
             values.append(missing)
             codes = np.where(codes == MISSING, len(values) - 1, codes)
         elif not drop_missing:
-            self._refuse_missing(codes)
+            refuse_missing(codes)
         texts: list[str] = []
         for number, value in enumerate(values):
             try:
@@ -352,77 +321,12 @@ class Question:
         """
         self.closed  # noqa: B018 - refuses an open question
         column = coded(answers)
-        table = self._table(column.values, missing, unknown)
+        table = self._known.table(column.values, missing, unknown)
         if missing is None:
-            self._refuse_missing(column.codes, "leave them out")
+            refuse_missing(column.codes, "leave them out")
         if int(table.min()) < 0:
-            self._refuse_bad(column.codes, table)
+            self._known.refuse_bad(column.codes, table)
         return np.asarray(table[column.codes])
-
-    def _table(self, values: Sequence[Any], missing: str | None, unknown: str | None) -> Integers:
-        """Return the number of each value's label, and last that of a missing answer."""
-        other = _UNKNOWN if unknown is None else self._named_for("unknown", unknown)
-        gone = MISSING if missing is None else self._named_for("missing", missing)
-        found = [self._number_of(value) for value in values]
-        return np.array([other if n == _UNKNOWN else n for n in found] + [gone], np.int64)
-
-    def _named_for(self, option: str, label: str) -> int:
-        number = self._number_of(label)
-        if number == _UNKNOWN:
-            raise ValueError(
-                f"{option} must be one of the labels {listed(self.labels)}, not {shown(label)}"
-            )
-        return number
-
-    def _refuse_bad(self, codes: Any, table: Integers, drop_missing: bool = False) -> None:
-        """Refuse the first answer that is missing or not a label, if there is one."""
-        if table[-1] < 0 and not drop_missing:
-            self._refuse_missing(codes)
-        wrong = np.flatnonzero(table[:-1] < 0)
-        bad = np.isin(codes, wrong)
-        if bad.any():
-            raise ValueError(
-                f"{_of(bad, 'answers', 'not labels')} of {self._called} "
-                f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
-                f"correct them{OR_NAMED}"
-            )
-
-    def _refuse_missing(
-        self, codes: Any, way: str = "leave them out with drop_missing=True"
-    ) -> None:
-        if len(codes) == 0 or int(codes.min()) >= 0:
-            return
-        bad = codes == MISSING
-        if bad.any():
-            raise ValueError(
-                f"{_of(bad, 'answers', 'missing')}, first answer number "
-                f"{int(bad.argmax())} (from 0): {way}, or name a label for them with missing=..."
-            )
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {label: number for number, label in enumerate(self.labels)}
-
-    @cached_property
-    def _normal(self) -> dict[str, int]:
-        return {unicodedata.normalize("NFC", label): n for label, n in self._numbers.items()}
-
-    def _number_of(self, value: Any) -> int:
-        """Return the number of the label that a value stands for."""
-        if isinstance(value, bool | np.bool_):
-            names = BOOLEANS[bool(value)]
-            named = [n for label, n in self._numbers.items() if label.lower() in names]
-            return named[0] if len(named) == 1 else _UNKNOWN
-        if isinstance(value, float | np.floating) and float(value).is_integer():
-            value = int(value)
-        if isinstance(value, int | np.integer):
-            value = str(value) if -(2**63) <= value < 2**63 else None
-        if not isinstance(value, str):
-            return _UNKNOWN
-        found = self._numbers.get(value)
-        if found is None:
-            found = self._normal.get(unicodedata.normalize("NFC", value))
-        return _UNKNOWN if found is None else found
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
@@ -469,16 +373,16 @@ class Question:
         >>> crossed.count_reported({"same": 620, "different": 380}).n
         1000
         """
-        stand_in = self._of_reports()
-        totals = stand_in._totals_in(reported)
+        names = self._names_of_reports()
+        totals = names.totals_in(reported)
         if totals is not None:
-            cells = stand_in._added(totals, drop_missing, unknown)
+            cells = names.added(totals, drop_missing, unknown, MOST_PEOPLE)
             return Counts(self.mechanism, sum(cells), np.array(cells))
         found, there = self.as_reports(reported, drop_missing=drop_missing, unknown=unknown)
         return self.mechanism.count(found[there])
 
-    def _of_reports(self) -> Question:
-        """Return a question whose labels are the names of the reports."""
+    def _names_of_reports(self) -> Labels:
+        """Return the names of the reports, where reports have names."""
         mechanism = self.mechanism
         if isinstance(mechanism, mechanisms.Design):
             names = mechanism.reports or mechanism.labels or self.labels
@@ -490,7 +394,7 @@ class Question:
             raise ValueError(
                 f"a report of {mechanism} is not a label: count its reports with count(reports)"
             )
-        return Question(self.name, names, mechanisms.KRR(len(names), 1.0))
+        return Labels(names, self._called)
 
     def as_reports(
         self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
@@ -499,54 +403,18 @@ class Question:
 
         The reports in place of those that are missing mean nothing.
         """
-        stand_in = self._of_reports()
+        names = self._names_of_reports()
         codes, values = coded(reported)
         gone = codes == MISSING
         if gone.any() and not drop_missing:
             raise ValueError(
-                f"{_of(gone, 'reported answers', 'missing')}, first number "
+                f"{how_many(gone, 'reported answers', 'missing')}, first number "
                 f"{int(gone.argmax())}: leave them out with drop_missing=True"
             )
-        table = stand_in._table(values, None, unknown)
+        table = names.table(values, None, unknown)
         table[-1] = 0  # those that are missing keep their places until the others are checked
-        stand_in._refuse_bad(codes, table)
+        names.refuse_bad(codes, table)
         return table[codes].astype(self.mechanism.shape.dtype), ~gone
-
-    def _totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
-        """Return labels with their numbers, if this is a mapping or has labels for its index."""
-        if isinstance(reported, Mapping):
-            return reported
-        index: Any = getattr(reported, "index", None)
-        if callable(index) or not hasattr(index, "tolist") or getattr(reported, "ndim", 0) != 1:
-            return None
-        labels = index.tolist()
-        if not any(isinstance(label, str) and label in self._numbers for label in labels):
-            return None
-        return dict(zip(labels, cast(Any, reported).tolist(), strict=True))
-
-    def _added(
-        self, totals: Mapping[Any, Any], drop_missing: bool, unknown: str | None
-    ) -> list[int]:
-        """Return the total of each label; errors do not quote others, which may be answers."""
-        cells = [0] * len(self.labels)
-        for position, (label, total) in enumerate(totals.items()):
-            if is_missing(label):
-                if drop_missing:
-                    continue
-                raise ValueError(
-                    "some reported answers are missing: leave them out with drop_missing=True"
-                )
-            number = self._number_of(label)
-            if number == _UNKNOWN and unknown is None:
-                raise ValueError(
-                    f"label number {position} (from 0) of these totals is not a report to "
-                    f"{self._called}; reports are {listed(self.labels)}: correct it, or name a "
-                    "report for it with unknown=..."
-                )
-            number = self._named_for("unknown", cast(str, unknown)) if number < 0 else number
-            told = f"the number of people who reported {shown(self.labels[number])}"
-            cells[number] += whole(total, told, 0, MOST_PEOPLE)
-        return cells
 
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
@@ -564,13 +432,8 @@ class Question:
                 )
             return self.mechanism.simulate_strings(pairs, random)
         k = self.mechanism.k
-        given = in_order(people, k, self.labels, "people", self._called, self._find)
+        given = in_order(people, k, self.labels, "people", self._called, self.place_of)
         return self.mechanism.simulate(given, random)
-
-    def _find(self, value: object) -> int | None:
-        """Return the number of the label that a value stands for, as in `encode_many`."""
-        number = self._number_of(value)
-        return None if number == _UNKNOWN else number
 
     def estimate(
         self,
@@ -625,14 +488,3 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
-
-
-def _of(bad: Any, what: str, how: str) -> str:
-    """Return how many of them are so, as in "1 of 600 answers is missing".
-
-    >>> _of(np.array([True, False]), "answers", "not labels")
-    '1 of 2 answers is not a label'
-    """
-    many = int(bad.sum())
-    told = f"are {how}" if many != 1 else f"is {how.replace('not labels', 'not a label')}"
-    return f"{many} of {len(bad):,} {what} {told}"
