@@ -28,8 +28,9 @@ from murmurs.inference.trend import Trend, trend
 from murmurs.joint import Asked, Joint, JointEstimate
 from murmurs.joint.tested import tested_document
 from murmurs.mechanisms.ngrams import NGrams
+from murmurs.mechanisms.open_product import OpenProduct
 from murmurs.mechanisms.prefixes import Prefixes
-from murmurs.mechanisms.product import OpenProduct, Product
+from murmurs.mechanisms.product import Product
 from murmurs.numerics.arrays import Integers
 from murmurs.question import Question
 from murmurs.survey import Survey

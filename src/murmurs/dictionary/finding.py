@@ -21,9 +21,10 @@ from murmurs.estimators import estimate
 from murmurs.hashing import strings
 from murmurs.inference.detection import Control
 from murmurs.mechanisms.ngrams import NGrams
+from murmurs.mechanisms.open_product import OpenProduct
 from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.prefixes import Prefixes
-from murmurs.mechanisms.product import OpenProduct, Product
+from murmurs.mechanisms.product import Product
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 

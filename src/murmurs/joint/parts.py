@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from murmurs.boundary.checks import shown
 from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.product import Combined
+from murmurs.mechanisms.combined import Combined
 from murmurs.question import Question
 
 

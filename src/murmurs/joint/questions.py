@@ -22,7 +22,9 @@ from murmurs.joint.parts import as_question, check_questions, in_common_cohorts
 from murmurs.joint.people import Combinations, combinations_of, histogram
 from murmurs.joint.rows import aligned
 from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.product import BETWEEN, Combined, OpenProduct, Product, product_of
+from murmurs.mechanisms.combined import Combined
+from murmurs.mechanisms.open_product import OpenProduct, product_of
+from murmurs.mechanisms.product import BETWEEN, Product
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import choose
 from murmurs.question import GIVEN, Question

@@ -9,7 +9,8 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.forms import arrays
-from murmurs.mechanisms.product import OpenProduct, Product
+from murmurs.mechanisms.open_product import OpenProduct
+from murmurs.mechanisms.product import Product
 from murmurs.wire import BadReportError, Reports
 
 _NOT_TOGETHER = (

@@ -15,6 +15,7 @@ from murmurs.mechanisms.among import Among
 from murmurs.mechanisms.basic_rappor import BasicRappor
 from murmurs.mechanisms.boolean_rappor import BooleanRappor
 from murmurs.mechanisms.cohorts import Over
+from murmurs.mechanisms.combined import Combined
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.dictionary import planned_dictionary
 from murmurs.mechanisms.hadamard import Hadamard
@@ -24,11 +25,12 @@ from murmurs.mechanisms.loloha import LOLOHA
 from murmurs.mechanisms.losue import LOSUE
 from murmurs.mechanisms.mapped import Mapped
 from murmurs.mechanisms.ngrams import NGrams
+from murmurs.mechanisms.open_product import OpenProduct, product_of
 from murmurs.mechanisms.orappor import ORappor, PermutedRappor
 from murmurs.mechanisms.orr import ORR, PermutedRR
 from murmurs.mechanisms.over_ngrams import OverNGrams
 from murmurs.mechanisms.prefixes import Prefixes
-from murmurs.mechanisms.product import Combined, OpenProduct, Product, product_of
+from murmurs.mechanisms.product import Product
 from murmurs.mechanisms.projective import ProjectiveGeometry
 from murmurs.mechanisms.rappor import Rappor
 from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch

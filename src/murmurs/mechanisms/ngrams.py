@@ -25,9 +25,9 @@ from murmurs.hashing.layout import Layout
 from murmurs.hashing.ngrams import CutLayout, cut, ngrams, positions
 from murmurs.mechanism import OpenMechanism
 from murmurs.mechanisms.cohorts import Cohorts
+from murmurs.mechanisms.open_product import OpenProduct
 from murmurs.mechanisms.orr import ORR
 from murmurs.mechanisms.over_ngrams import COUNTED_AT_ONCE, OverNGrams
-from murmurs.mechanisms.product import OpenProduct
 from murmurs.numerics.arrays import Integers
 from murmurs.numerics.crossing import cross
 from murmurs.privacy import check_epsilon

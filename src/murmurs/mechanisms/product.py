@@ -9,191 +9,26 @@ all questions, and the table is counted by cohort.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs import forms
-from murmurs.boundary.checks import index, integers, shown
+from murmurs.boundary.checks import index, integers
 from murmurs.boundary.texts import as_tuple
-from murmurs.channel import Channel
-from murmurs.channels.product import ProductChannel
-from murmurs.evidence import Evidence
-from murmurs.hashing.layout import Layout
-from murmurs.mechanism import AnyMechanism, Mechanism, OpenMechanism
-from murmurs.mechanisms.settling import check_cells
+from murmurs.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.combined import Combined, Part
 from murmurs.numerics.arrays import Integers
-from murmurs.numerics.crossing import cross
 from murmurs.randomness.bulk import CHUNK, Bulk, bulk
-from murmurs.randomness.sources import Chance, ChanceInBulk, as_randomness
+from murmurs.randomness.sources import ChanceInBulk
 from murmurs.randomness.verbs import Randomness
-from murmurs.wire import Reports, Together
-
-Part = Mechanism[Any] | OpenMechanism[Any]
+from murmurs.wire import Reports
 
 BETWEEN = " × "
 """Stands between the labels of a combination of answers."""
-
-
-class Combined(AnyMechanism[tuple[Any, ...]]):
-    """What a product shares with one that has open questions: reports, cells and epsilon."""
-
-    parts: tuple[Part, ...]
-
-    def _settle_parts(self) -> None:
-        parts = as_tuple(self.parts, "the parts of a product")
-        if len(parts) < 2:
-            raise ValueError(f"a product has at least two mechanisms, not {len(parts)}")
-        for number, part in enumerate(parts):
-            if isinstance(part, Combined):
-                raise TypeError(f"part {number} is itself a product: list all mechanisms in one")
-            if not isinstance(part, Mechanism | OpenMechanism):
-                raise TypeError(f"part {number} is not a mechanism but {type(part).__name__}")
-            if isinstance(part.shape, Together):
-                raise TypeError(
-                    f"part {number} sends several reports itself, {part}: it cannot be asked "
-                    "together with others"
-                )
-        self._set(parts=parts)
-        counts = sorted({part.cohort_count for part in parts if part.cohort_count is not None})
-        if len(counts) > 1:
-            raise ValueError(
-                f"mechanisms with {counts[0]} and with {counts[-1]} cohorts cannot be asked "
-                "together, as a person has one cohort: give all of them the same number"
-            )
-        check_cells(math.prod(self.channel.cells), "the number of combinations of reports")
-        check_cells(self.channel.k, "the number of combinations of answers")
-
-    @property
-    def epsilon(self) -> float:  # type: ignore[override]
-        """The sum of the parts' epsilons: what all reports of a person reveal together."""
-        promised = math.fsum(part.epsilon for part in self.parts)
-        return max(promised, self.epsilon_realised)
-
-    @property
-    def ratio(self) -> Fraction:
-        """The product of the parts' ratios."""
-        return math.prod((part.ratio for part in self.parts), start=Fraction(1))
-
-    @property
-    def epsilon_realised(self) -> float:
-        """The logarithm of the ratio, rounded up; infinite if that of a part is."""
-        if any(math.isinf(part.epsilon_realised) for part in self.parts):
-            return math.inf
-        return super().epsilon_realised
-
-    @property
-    def in_cohorts(self) -> tuple[bool, ...]:
-        """Which parts are asked in cohorts."""
-        return tuple(part.cohort_count is not None for part in self.parts)
-
-    @property
-    def cohort_count(self) -> int | None:
-        """The number of cohorts that the parts share, if any are asked in cohorts."""
-        return next((part.cohort_count for part in self.parts if part.cohort_count), None)
-
-    @cached_property
-    def shape(self) -> Together:
-        """The reports of the parts, one after another."""
-        shapes = tuple(part.shape for part in self.parts)
-        return Together(shapes, self.cohort_count, self.in_cohorts)
-
-    @cached_property
-    def channel(self) -> ProductChannel:
-        """The product of the laws of the parts."""
-        factors = tuple(part.channel for part in self.parts)
-        return ProductChannel(factors, self.in_cohorts, self.cohort_count)
-
-    @property
-    def is_longitudinal(self) -> bool:
-        """Whether the reports of one person to any of the questions share a permanent response."""
-        return any(part.is_longitudinal for part in self.parts)
-
-    def repeated(self, times: int) -> Channel:
-        """Return the law of the cells of one report per person; more are refused."""
-        if times == 1:
-            return self.channel
-        raise ValueError(
-            f"{self} asks several questions together, and these are estimated from one report of "
-            f"each person, not from {times}: use the counts of one round"
-        )
-
-    def select(self, questions: tuple[int, ...]) -> AnyMechanism[Any]:
-        """Return the mechanism of some of the questions: a part, or a product of fewer parts."""
-        if (
-            not questions
-            or len(set(questions)) < len(questions)
-            or any(index(q) is None or not 0 <= q < len(self.parts) for q in questions)
-        ):
-            raise ValueError(
-                f"questions are different numbers from 0 to {len(self.parts) - 1}, not "
-                f"{shown(questions)}"
-            )
-        kept = [self.parts[q] for q in sorted(questions)]
-        if len(kept) == 1:
-            return kept[0]
-        return product_of(kept)
-
-    def _encode_parts(self, answers: tuple[Any, ...], random: Randomness) -> tuple[Any, ...]:
-        """Return a report of each part, with one cohort for all that have cohorts."""
-        shared = self.cohort_count
-        cohort = None if shared is None else random.below(shared)
-        return tuple(
-            cast(Any, part)._encode_one(own, random)
-            if part.cohort_count is None
-            else cast(Any, part)._encode_in(cohort, own, random)
-            for part, own in zip(self.parts, answers, strict=True)
-        )
-
-    def _count(self, reports: Reports) -> Integers:
-        out = np.zeros(self.channel.cells, np.int64)
-        for start in range(0, len(reports), CHUNK):
-            cohorts, axes = self._placed(reports[start : start + CHUNK])
-            out += cross(axes if cohorts is None else [cohorts, *axes], self.channel.cells)
-        return out
-
-    def _evidence(self, reports: Reports) -> tuple[Evidence, ...]:
-        """Return the likelihoods of the reports to each question, which multiply."""
-        columns = self.shape.split(reports)
-        found = (part._evidence(own) for part, own in zip(self.parts, columns, strict=True))
-        return tuple(piece for pieces in found for piece in pieces)
-
-    def _placed(self, reports: Reports) -> tuple[Integers | None, list[NDArray[Any]]]:
-        shape = self.shape
-        axes: list[NDArray[Any]] = [
-            part._cells_of(own) for part, own in zip(self.parts, shape.split(reports), strict=True)
-        ]
-        if self.cohort_count is None:
-            return None, axes
-        return np.asarray(shape.cohorts_of(reports), np.int64), axes
-
-    def placed(self, reports: object) -> tuple[Integers | None, list[NDArray[Any]]]:
-        """Return the cohort of each report, if there are any, and its place along each axis.
-
-        A place is the number of a cell, or a row of zeros and ones if reports are in several cells;
-        the first of these counts the report itself. Reports may have any form that `count` takes.
-        """
-        given = list(forms.arrays(reports, self.shape)) or [self.shape.empty(0)]
-        return self._placed(np.concatenate(given))
-
-    def joined(self, columns: Sequence[Reports]) -> Reports:
-        """Return reports to each question as reports to all of them."""
-        out = self.shape.empty(len(columns[0]))
-        for number, (part, column) in enumerate(zip(self.parts, columns, strict=True)):
-            out[f"q{number}"] = column.astype(part.shape.dtype, copy=False)
-        return out
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the parts as plain values for JSON."""
-        return {"name": "Product", "parts": [part.to_document() for part in self.parts]}
-
-    def __repr__(self) -> str:
-        return f"Product({', '.join(repr(part) for part in self.parts)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,6 +70,9 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
     def k(self) -> int:  # type: ignore[override]
         """The number of combinations of answers."""
         return math.prod(self.answers)
+
+    def _of(self, parts: list[Part]) -> Product:
+        return Product(cast("list[Mechanism[Any]]", parts))
 
     @property
     def answers(self) -> tuple[int, ...]:
@@ -355,156 +193,3 @@ def _replaced(
         drawn = rng.multinomial(people.ravel(), chances / chances.sum())
         out += np.moveaxis(drawn.reshape(*people.shape, -1), -1, 0)
     return np.moveaxis(out, 0, number)
-
-
-@dataclass(frozen=True, repr=False)
-class OpenProduct(Combined):
-    """Several mechanisms for the same people, at least one of which takes any string.
-
-    An answer is a tuple: a string for each open part, a number for each of the others. `over` takes
-    a list of candidates for each open part, and returns the `Product` whose table is estimated.
-
-    >>> from murmurs import KRR, ORR
-    >>> both = OpenProduct([ORR(epsilon=2.0, width=8, cohorts=64), KRR(k=2, epsilon=1.0)])
-    >>> counts = both.count(both.encode_many([["tea", "mate", "tea"], [0, 1, 0]]))
-    >>> counts.over([["tea", "milk"], None]).mechanism.answers
-    (3, 2)
-    """
-
-    parts: tuple[Part, ...]
-
-    if TYPE_CHECKING:
-
-        def __init__(self, parts: Sequence[Part]) -> None: ...
-
-    def __post_init__(self) -> None:
-        self._settle_parts()
-        if not any(self.is_open):
-            raise TypeError("no part takes any string: use Product")
-
-    @property
-    def is_open(self) -> tuple[bool, ...]:
-        """Which parts take any string."""
-        return tuple(isinstance(part, OpenMechanism) for part in self.parts)
-
-    def over(self, candidates: Sequence[Any], *, complete: bool = False) -> Product:
-        """Return the product over candidates: a list for each open part, None for the others.
-
-        With ``complete`` nobody holds a string that is not listed.
-        """
-        lists = as_tuple(candidates, "candidates of a product")
-        if len(lists) != len(self.parts):
-            raise ValueError(
-                f"candidates of {len(self.parts)} questions are as many lists, with None for a "
-                f"question that is not open; here are {len(lists)}"
-            )
-        parts: list[Mechanism[Any]] = []
-        for number, (part, own) in enumerate(zip(self.parts, lists, strict=True)):
-            if isinstance(part, OpenMechanism):
-                if own is None:
-                    raise ValueError(f"question {number} is open: list its candidates")
-                parts.append(part.over(own, complete=complete))
-            elif own is not None:
-                raise ValueError(f"question {number} has a fixed list of answers: give it None")
-            else:
-                parts.append(part)
-        return Product(tuple(parts))
-
-    def encode(self, answer: tuple[Any, ...], random: Chance = None) -> tuple[Any, ...]:
-        """Return a private report of one person's answers."""
-        if type(answer) is not tuple or len(answer) != len(self.parts):
-            raise TypeError(
-                f"an answer to {len(self.parts)} questions is a tuple of as many answers"
-            )
-        checked = []
-        for number, (part, own) in enumerate(zip(self.parts, answer, strict=True)):
-            try:
-                checked.append(part.check(own))
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"question {number}: {error}") from None
-        return self._encode_parts(tuple(checked), as_randomness(random))
-
-    def encode_many(self, columns: Sequence[Any], random: ChanceInBulk = None) -> Reports:
-        """Return the reports of many people; ``columns`` has the answers to each question.
-
-        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
-        """
-        given = list(columns)
-        if len(given) != len(self.parts):
-            raise ValueError(
-                f"answers to {len(self.parts)} questions are as many columns, not {len(given)}"
-            )
-        tables: list[Any] = []
-        codes: list[Integers] = []
-        for number, (part, column) in enumerate(zip(self.parts, given, strict=True)):
-            try:
-                own, table = _coded(part, column)
-            except (TypeError, ValueError) as error:
-                raise type(error)(f"question {number}: {error}") from None
-            codes.append(own)
-            tables.append(table)
-        return self.encode_coded(codes, tables, random)
-
-    def encode_coded(
-        self, codes: Sequence[Integers], tables: Sequence[Any], random: ChanceInBulk = None
-    ) -> Reports:
-        """Return the reports of people whose answers are ``tables[i][codes[i]]``.
-
-        The tables are checked strings of open questions, and None for the others.
-        """
-        lengths = {len(own) for own in codes}
-        if len(lengths) != 1:
-            raise ValueError(
-                "one person is one row, so all questions need equally many answers, not "
-                + " and ".join(str(length) for length in sorted(lengths))
-            )
-        layouts = [
-            part.layout_of(table) if isinstance(part, OpenMechanism) else None
-            for part, table in zip(self.parts, tables, strict=True)
-        ]
-        source, (n,) = bulk(random), lengths
-        out = self.shape.empty(n)
-        for rows in self._chunks(n):
-            out[rows] = self._encode_rows([own[rows] for own in codes], layouts, source)
-        return out
-
-    def _encode_rows(
-        self, codes: list[Integers], layouts: list[Layout | None], random: Bulk
-    ) -> Reports:
-        shared = self.cohort_count
-        n = len(codes[0])
-        cohorts = np.zeros(n, np.int64)
-        if shared is not None:
-            cohorts = random.below(shared, n).astype(np.int64)
-        columns = []
-        for part, own, layout in zip(self.parts, codes, layouts, strict=True):
-            if layout is not None:
-                places = layout.look_up(own, cohorts)
-                columns.append(cast(Any, part)._randomise_many(cohorts, places, random))
-            elif part.cohort_count is not None:
-                columns.append(cast(Any, part)._encode_many_in(cohorts, own, random))
-            else:
-                columns.append(cast(Any, part)._encode_many(own, random))
-        return self.joined(columns)
-
-
-def _coded(part: Part, column: Any) -> tuple[Integers, Any]:
-    """Return a column as numbers, with the strings they stand for if the part takes any string."""
-    if isinstance(part, OpenMechanism):
-        if isinstance(column, str | bytes):
-            raise TypeError("answers are a list of strings, not one string")
-        numbers: dict[str, int] = {}
-        forms: dict[str, str] = {}
-        codes: Iterator[int] = (
-            part._number(text, i, numbers, forms) for i, text in enumerate(column)
-        )
-        found = np.fromiter(codes, np.int64)
-        return found, list(numbers)
-    array = integers(column, "answers")
-    return part._check_part(array, 0), None
-
-
-def product_of(parts: Sequence[Part]) -> Product | OpenProduct:
-    """Return the product of mechanisms for the same people; an open one if a part is open."""
-    closed = [part for part in parts if isinstance(part, Mechanism)]
-    return Product(tuple(closed)) if len(closed) == len(parts) else OpenProduct(tuple(parts))
