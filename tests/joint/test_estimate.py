@@ -184,6 +184,8 @@ def test_measures_of_a_product_are_those_of_its_counts() -> None:
     assert other == pytest.approx(mm.conditional_shares(counts, of=1, given=0).values)
     odds = estimate.odds_ratios(reference=("mate", "no"))
     assert odds.high == pytest.approx(mm.odds_ratios(counts, reference=(1, 1)).high)
+    assert odds.to_arrow()["low"].to_pylist() == odds.to_polars()["low"].to_list()
+    assert odds.to_polars()["high"].to_list() == odds.high.ravel().tolist()
 
 
 @pytest.mark.parametrize("joint", [BOTH, ONCE, THREE, THREE_ONCE], ids=list("abcd"))

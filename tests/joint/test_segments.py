@@ -32,6 +32,9 @@ def test_the_tables_are_those_of_the_segments_and_the_tests_those_of_their_kind(
     frame = compared.to_pandas()
     assert list(frame["segment"]) == ["a"] * 4 + ["b"] * 4
     assert frame["share"][:4].to_numpy() == pytest.approx(tables["a"].shares)
+    for other in (compared.to_arrow(), compared.to_polars()):
+        assert other.to_pandas()["share"].tolist() == frame["share"].tolist()
+    assert len(compared.to_csv().splitlines()) == 1 + len(frame)
 
 
 def test_three_questions_are_screened_in_each_segment() -> None:

@@ -133,7 +133,7 @@ def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Fl
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class Difference(frames.TabularAtLevel):
     """The shares of one estimate minus those of another, computed from the unbiased shares.
 
     The two must come from different people. For the population, the noise includes the sampling of
@@ -257,23 +257,6 @@ class Difference:
             **names,
             **lists,
         }
-
-    def to_csv(self, level: float = 0.95) -> str:
-        """Return the table as CSV, with a header."""
-        frames.refuse_path(level)
-        return frames.to_csv(self.columns(level))
-
-    def to_arrow(self, level: float = 0.95) -> Any:
-        """Return the table as a pyarrow.Table."""
-        return frames.to_arrow(self.columns(level))
-
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """Return the table as a pandas.DataFrame."""
-        return frames.to_pandas(self.columns(level))
-
-    def to_polars(self, level: float = 0.95) -> Any:
-        """Return the table as a polars.DataFrame."""
-        return frames.to_polars(self.columns(level))
 
     def table(self, *, level: float = 0.95, limit: int = 40) -> str:
         """Return the table for the terminal: ordered answers in order, else the surest first."""

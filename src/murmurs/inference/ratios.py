@@ -60,9 +60,17 @@ class Ratios:
         """Return the long table as CSV, with a header."""
         return frames.to_csv(self.to_columns())
 
+    def to_arrow(self) -> Any:
+        """Return the long table as a pyarrow.Table."""
+        return frames.to_arrow(self.to_columns())
+
     def to_pandas(self) -> Any:
         """Return the long table as a pandas.DataFrame."""
         return frames.to_pandas(self.to_columns())
+
+    def to_polars(self) -> Any:
+        """Return the long table as a polars.DataFrame."""
+        return frames.to_polars(self.to_columns())
 
     def to_document(self) -> dict[str, Any]:
         """Return the numbers as plain values for JSON, with None for nan and infinite ones."""

@@ -69,7 +69,7 @@ class Period(Comparable, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Trend:
+class Trend(frames.TabularAtLevel):
     """Estimates of several periods or groups, and tests whether the shares differ between them.
 
     Made by `trend`, which see. ``shares`` and ``interval`` show the estimates as they are; the
@@ -255,23 +255,6 @@ class Trend:
             "low": both[..., 0].tolist(),
             "high": both[..., 1].tolist(),
         }
-
-    def to_csv(self, level: float = 0.95) -> str:
-        """Return the long table as CSV, with a header."""
-        frames.refuse_path(level)
-        return frames.to_csv(self.columns(level))
-
-    def to_arrow(self, level: float = 0.95) -> Any:
-        """Return the long table as a pyarrow.Table."""
-        return frames.to_arrow(self.columns(level))
-
-    def to_pandas(self, level: float = 0.95) -> Any:
-        """Return the long table as a pandas.DataFrame."""
-        return frames.to_pandas(self.columns(level))
-
-    def to_polars(self, level: float = 0.95) -> Any:
-        """Return the long table as a polars.DataFrame."""
-        return frames.to_polars(self.columns(level))
 
     def table(self, *, limit: int = 40) -> str:
         """Return the table for the terminal: one row per answer, one column per period."""

@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
-class TableComparison:
+class TableComparison(frames.Tabular):
     """The tables of several segments: the association in each, and whether tables differ.
 
     Made by `compare_tables`, which see.
@@ -147,14 +147,6 @@ class TableComparison:
         names = [name for name, size in zip(self.names, sizes, strict=True) for _ in range(size)]
         rest = {own: np.concatenate([part[own] for part in parts]) for own in parts[0]}
         return {of_segment: names, **rest}
-
-    def to_csv(self) -> str:
-        """Return the long table as CSV, with a header."""
-        return frames.to_csv(self.columns())
-
-    def to_pandas(self) -> Any:
-        """Return the long table as a pandas.DataFrame."""
-        return frames.to_pandas(self.columns())
 
     def to_document(self) -> dict[str, Any]:
         """Return the comparison as plain values for JSON; null is what cannot be tested."""

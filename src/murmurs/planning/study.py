@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorStudy:
+class ErrorStudy(frames.Tabular):
     """The rows of a study, made by `study`: one for each combination of what was compared.
 
     ``l1`` is the sum of the absolute errors of the shares, ``l2`` the sum of their squares, and
@@ -86,22 +86,6 @@ class ErrorStudy:
             name: values if isinstance(values[0], str) else np.array(values)
             for name, values in lists.items()
         }
-
-    def to_csv(self) -> str:
-        """Return the table as CSV, with a header."""
-        return frames.to_csv(self.columns())
-
-    def to_arrow(self) -> Any:
-        """Return the table as a pyarrow.Table."""
-        return frames.to_arrow(self.columns())
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas.DataFrame."""
-        return frames.to_pandas(self.columns())
-
-    def to_polars(self) -> Any:
-        """Return the table as a polars.DataFrame."""
-        return frames.to_polars(self.columns())
 
     def table(self, *, limit: int = 60) -> str:
         """Return the table for the terminal: means with their standard errors."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from os import PathLike
@@ -54,6 +55,55 @@ def to_pandas(columns: Columns) -> Any:
 def to_polars(columns: Columns) -> Any:
     """Return columns as a polars.DataFrame."""
     return needed("polars", "polars").DataFrame(dict(columns))
+
+
+class Tabular(ABC):
+    """What has columns can be had as CSV, and as a table of Arrow, pandas and polars."""
+
+    @abstractmethod
+    def columns(self) -> Columns:
+        """Return the table as columns by name."""
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, with a header."""
+        return to_csv(self.columns())
+
+    def to_arrow(self) -> Any:
+        """Return the table as a pyarrow.Table."""
+        return to_arrow(self.columns())
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas.DataFrame."""
+        return to_pandas(self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars.DataFrame."""
+        return to_polars(self.columns())
+
+
+class TabularAtLevel(ABC):
+    """The same for a table with intervals, at a level that is asked for."""
+
+    @abstractmethod
+    def columns(self, level: float = 0.95) -> Columns:
+        """Return the table as columns by name."""
+
+    def to_csv(self, level: float = 0.95) -> str:
+        """Return the table as CSV, with a header."""
+        refuse_path(level)
+        return to_csv(self.columns(level))
+
+    def to_arrow(self, level: float = 0.95) -> Any:
+        """Return the table as a pyarrow.Table."""
+        return to_arrow(self.columns(level))
+
+    def to_pandas(self, level: float = 0.95) -> Any:
+        """Return the table as a pandas.DataFrame."""
+        return to_pandas(self.columns(level))
+
+    def to_polars(self, level: float = 0.95) -> Any:
+        """Return the table as a polars.DataFrame."""
+        return to_polars(self.columns(level))
 
 
 def to_crosstab(table: Floats, names: Sequence[str], labels: Sequence[Sequence[str]]) -> Any:
