@@ -69,3 +69,13 @@ def test_a_column_called_segment_keeps_its_name() -> None:
     both = Joint(Question("segment", ["a", "b"], epsilon=3.0), mm.KRR(k=2, epsilon=1.0))
     columns = compare_tables({"x": found(both, [10, 20, 30, 40], 1)}).columns()
     assert list(columns)[:2] == ["segment_name", "segment"]
+
+
+def test_a_test_that_cannot_be_made_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("murmurs.inference.homogeneity.MOST_WORK", 1)
+    both = Joint(DRINK, SUGAR)
+    tables = {name: found(both, [400, 100, 100, 400], seed) for seed, name in enumerate("ab")}
+    compared = compare_tables(tables)
+    assert compared.homogeneity is None
+    assert compared.p_value is not None
+    assert "Note: it is not tested whether odds ratios differ: 4 combinations" in str(compared)

@@ -46,14 +46,18 @@ class TableComparison(frames.Tabular):
     @cached_property
     def tests(self) -> tuple[Association | None, ...]:
         """The test of association in each segment; None where it cannot be made."""
-        return tuple(_or_none(estimate.association) for estimate in self.estimates)
+        return tuple(test for test, _ in self._tried_tests)
+
+    @cached_property
+    def _tried_tests(self) -> list[tuple[Association | None, str]]:
+        return [_tried(estimate.association) for estimate in self.estimates]
 
     @cached_property
     def strengths(self) -> tuple[Strength | None, ...]:
         """Cramér's V in each segment; None where it is not defined."""
         found = []
         for estimate in self.estimates:
-            strength = _or_none(partial(estimate.cramers_v, level=self.level, target=self.target))
+            strength, _ = _tried(partial(estimate.cramers_v, level=self.level, target=self.target))
             found.append(None if strength is None or np.isnan(strength.value) else strength)
         return tuple(found)
 
@@ -66,18 +70,26 @@ class TableComparison(frames.Tabular):
     @cached_property
     def p_value(self) -> float | None:
         """The p-value of the hypothesis that the table is the same in all segments."""
+        return self._tried_p_value[0]
+
+    @cached_property
+    def _tried_p_value(self) -> tuple[float | None, str]:
         if len(self.names) < 2:
-            return None
-        return _or_none(lambda: Trend(self.estimates, self.names, target=self.target).p_value)
+            return None, ""
+        return _tried(lambda: Trend(self.estimates, self.names, target=self.target).p_value)
 
     @cached_property
     def homogeneity(self) -> Homogeneity | None:
         """The test that odds ratios are the same in all segments; of two questions only."""
+        return self._tried_homogeneity[0]
+
+    @cached_property
+    def _tried_homogeneity(self) -> tuple[Homogeneity | None, str]:
         if len(self.names) < 2 or not self.is_pair:
-            return None
+            return None, ""
         fits = [estimate.fit for estimate in self.estimates]
         sizes = self.estimates[0].sizes
-        return _or_none(lambda: homogeneity(fits, (sizes[0], sizes[1]), self.target))
+        return _tried(lambda: homogeneity(fits, (sizes[0], sizes[1]), self.target))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -87,10 +99,21 @@ class TableComparison(frames.Tabular):
             for name, estimate in zip(self.names, self.estimates, strict=True)
             if estimate.counts.people < FEW_PEOPLE
         ]
-        if not few:
-            return ()
-        told = f"fewer than {FEW_PEOPLE} people are in {', '.join(few)}"
-        return (f"{told}: tests with them are rough, and their tables are mostly noise",)
+        notes = []
+        if few:
+            told = f"fewer than {FEW_PEOPLE} people are in {', '.join(few)}"
+            notes.append(f"{told}: tests with them are rough, and their tables are mostly noise")
+        untested = {
+            "the answers go together": [why for _, why in self._tried_tests if self.is_pair],
+            "the tables differ": [self._tried_p_value[1]],
+            "odds ratios differ": [self._tried_homogeneity[1]],
+        }
+        notes += [
+            f"it is not tested whether {what}: {why}"
+            for what, reasons in untested.items()
+            for why in dict.fromkeys(filter(None, reasons))
+        ]
+        return tuple(notes)
 
     def table(self) -> str:
         """Return the segments for the terminal: reports, the test, and how strong it is."""
@@ -217,13 +240,13 @@ def compare_tables(
 
 
 def _pairs(estimate: JointEstimate) -> str:
-    found = _or_none(estimate.screening)
+    found, _ = _tried(estimate.screening)
     return "–" if found is None else f"{int(found.stands_out.sum())} of {len(found.tests)}"
 
 
-def _or_none(measure: Callable[[], Found]) -> Found | None:
-    """Return what is measured, or None if it cannot be, as of huge tables."""
+def _tried(measure: Callable[[], Found]) -> tuple[Found | None, str]:
+    """Return what is measured, or None and why it cannot be, as of huge tables."""
     try:
-        return measure()
-    except (ImportError, ValueError):
-        return None
+        return measure(), ""
+    except (ImportError, ValueError) as error:
+        return None, str(error)
