@@ -117,7 +117,7 @@ def served(place: Path, survey: Survey, *options: str) -> Iterator[Served]:
             yield Served(process.pid, int(told["url"].rpartition(":")[2]), token)
         finally:
             process.terminate()
-            process.wait(60)
+            process.wait(600)  # on a busy machine, what is folded at the end takes a while
 
 
 def sync_seconds(folder: Path) -> float:

@@ -55,6 +55,17 @@ def test_without_noise_it_is_the_truth() -> None:
     np.testing.assert_allclose(shrinkage(hadamard).shares, people / 10, atol=0.02)
 
 
+@pytest.mark.parametrize("people", [[950, 50], [5250, 1630, 20]])
+def test_two_or_three_answers_are_left_to_least_squares(people: list[int]) -> None:
+    """With little noise. The part that four answers leave to learning would make it 0.003."""
+    mechanism = mm.KRR(k=len(people), epsilon=0.5)
+    away = []
+    for seed in range(8):
+        counts = mechanism.simulate(np.array(people), np.random.default_rng(seed))
+        away.append(np.abs(shrinkage(counts).shares - mm.estimate(counts, "simplex").shares).max())
+    assert np.mean(away) < 0.001
+
+
 def test_where_there_is_only_noise_shares_are_nearly_equal() -> None:
     people = np.full(50, 20)
     counts = mm.KRR(k=50, epsilon=0.01).simulate(people, np.random.default_rng(2))

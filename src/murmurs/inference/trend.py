@@ -340,7 +340,7 @@ def trend(
     ──────  ──────  ──────  ──────  ───────
     tea     49.9 %  48.2 %  41.4 %   < 1e-6
     mate    30.8 %  30.3 %  38.4 %   < 1e-6
-    water   19.2 %  21.5 %  20.3 %    0.037
+    water   19.2 %  21.5 %  20.2 %    0.037
     <BLANKLINE>
     Overall test that the shares of the population are the same in all 3: p < 1e-6.
     """
