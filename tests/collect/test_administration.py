@@ -178,6 +178,7 @@ def test_a_token_allows_what_its_scope_says_for_its_surveys_only(served: Running
     assert served.get("/admin/surveys", one).status == 200
     for path in ("/admin/tokens", "/metrics", "/admin/backup"):  # need a token for all surveys
         assert served.get(path, one).status == 403
+        assert "needs a token for all surveys" in served.get(path, one).document["reason"]
     there, nowhere = served.get("/results/plain", elsewhere), served.get("/results/mate", elsewhere)
     assert there.status == nowhere.status == 404
     assert there.body.replace(b"plain", b"mate") == nowhere.body

@@ -153,10 +153,10 @@ class Endpoint:
         token = self.collector.holder(headers)
         if token is None:
             raise tokens.unknown()
-        if not tokens.allows(token, needs) or (
-            self.operation.everything and not tokens.covers(token, None)
-        ):
+        if not tokens.allows(token, needs):
             raise tokens.not_allowed(needs)
+        if self.operation.everything and not tokens.covers(token, None):
+            raise tokens.not_for_all()
         return token
 
 
