@@ -15,7 +15,7 @@ import pytest
 from murmurs.collect import tokens
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Rates
-from murmurs.collect.refusals import RefusedError
+from murmurs.collect.refusals import REASONS, RefusedError
 from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
 from murmurs.collect.upkeep import Schedule, Upkeep
@@ -288,6 +288,19 @@ def test_metrics_count_what_happens_and_name_nobody(served: Running) -> None:
     assert lines["murmurs_ready"] == "1"
     for secret in ("plain", "hot", "127.0.0.1", "murmurs_x"):
         assert secret not in text
+
+
+def test_counters_that_alerts_watch_begin_at_zero(served: Running) -> None:
+    text = served.get("/metrics", served.token("read")).body.decode()
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    names = [
+        "murmurs_people_total",
+        "murmurs_cut_off_total",
+        "murmurs_upkeep_failures_total",
+        *(f'murmurs_submissions_total{{outcome="{word}"}}' for word in ("accepted", "duplicate")),
+        *(f'murmurs_refusals_total{{reason="{word}"}}' for word in REASONS),
+    ]
+    assert {name: lines[name] for name in names} == dict.fromkeys(names, "0")
 
 
 def test_nothing_is_kept_about_who_sent_a_submission(tmp_path: Path) -> None:
