@@ -20,8 +20,10 @@ from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import Part, keeps_reports
 from murmurs.joint import Joint
+from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
 from murmurs.promise import promise
+from murmurs.question import Question
 from murmurs.terms import period_number
 
 MOST_PERIODS = 400
@@ -59,6 +61,7 @@ class Asking:
     def _candidates(self, body: Any) -> Any:
         given = body if body is not None else (self.query.candidates or None)
         if given is None:
+            self._refuse_without_candidates()
             return None
         if body is not None and self.query.candidates:
             raise RefusedError(400, "query", "give candidates in the query or in the body")
@@ -75,6 +78,17 @@ class Asking:
                 400, "query", "candidates of several questions are lists by name: use POST"
             )
         return tuple(given)
+
+    def _refuse_without_candidates(self) -> None:
+        asked = self.survey.asked(self.name)
+        found = isinstance(asked.mechanism, Prefixes | NGrams)
+        if isinstance(asked, Question) and asked.is_open and not asked.labels and not found:
+            raise RefusedError(
+                400,
+                "query",
+                f"question {shown(self.name)} is open: say which strings to look for, with "
+                "candidates=Luna&candidates=Leo in the query, or with POST and a list in the body",
+            )
 
     def _options(self) -> Options:
         fields = ("level", "target", "method", "complete")
