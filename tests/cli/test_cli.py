@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
+import signal
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +218,23 @@ def test_the_demo_runs_without_a_terminal() -> None:
     for line in ("drink in the morning?", "name of your pet?", "sleep × mood"):
         assert f"{line}  500 reports\n\nanswer" in text
     assert "Ctrl-C" not in text
+
+
+def test_a_demo_that_is_told_to_end_leaves_no_collector_and_no_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "murmurs", "demo", "--people", "300000"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        said = next(line for line in demo.stdout if line.startswith("The collector is at"))
+        [address] = re.findall(r"127\.0\.0\.1:(\d+)", said)
+        demo.terminate()
+        assert demo.wait(60) == 128 + signal.SIGTERM
+    assert list(tmp_path.glob("murmurs-demo-*")) == []
+    with (
+        pytest.raises(ConnectionRefusedError),
+        socket.create_connection(("127.0.0.1", int(address))),
+    ):
+        pass
 
 
 def test_the_demo_tells_the_truth_beside_the_estimate() -> None:
