@@ -80,10 +80,18 @@ def command(
     _check_installed()
     documents = []
     for experiment in wanted:
-        with progress_bar(experiment.name) as progress:
-            found = reproduce(
-                experiment, scale, seed, folder=out, processes=processes, progress=progress
+        try:
+            with progress_bar(experiment.name) as progress:
+                found = reproduce(
+                    experiment, scale, seed, folder=out, processes=processes, progress=progress
+                )
+        except KeyboardInterrupt:
+            click.echo(
+                f"\nInterrupted in {experiment.name}: what was simulated is kept in {out}. Run the "
+                "same command again to go on.",
+                err=True,
             )
+            raise click.exceptions.Exit(130) from None
         pictures = found.save(out)
         _keep_findings(found, out)
         documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
