@@ -137,6 +137,13 @@ def test_the_help_shows_the_example_on_a_line_of_its_own(name: str) -> None:
     assert not any("\\b" in line for line in lines)
 
 
+@pytest.mark.parametrize("group", ["", "token", "store", "rappor"])
+def test_the_help_describes_each_command_in_a_whole_sentence(group: str) -> None:
+    listed = good(f"{group} --help").partition("Commands:\n")[2].splitlines()
+    assert len(listed) >= 3
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_the_help_lists_the_commands_in_the_order_of_the_path_of_the_data() -> None:
     lines = good("-h").partition("Commands:")[2].splitlines()
     assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == Commands.NAMES

@@ -95,7 +95,7 @@ def backup(file: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def restore(file: Path, place: str, as_json: bool) -> None:
-    """Make a new store from the backup FILE: a new directory, or an empty database.
+    """Make a new store from the backup FILE. It is a new directory, or an empty database.
 
     A backup of either kind of store can be restored to the other kind.
 
@@ -120,7 +120,7 @@ def restore(file: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def export(folder: Path, place: str, as_json: bool) -> None:
-    """Write all counts, and the reports that are kept, to Parquet files in a new FOLDER.
+    """Export counts and kept reports as Parquet. The files go into a new FOLDER.
 
     \b
     Example:
@@ -142,7 +142,7 @@ def export(folder: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def vacuum(place: str, as_json: bool) -> None:
-    """Add recent reports up, and give room that is no longer used back to the disk.
+    """Add recent reports up, and free unused room on the disk.
 
     \b
     Example:

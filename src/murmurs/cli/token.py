@@ -70,7 +70,7 @@ def command() -> None:
 @store_option
 @as_json
 def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_json: bool) -> None:
-    """Make a token called NAME, and print it: it is not kept, and cannot be shown again.
+    """Make a token called NAME, and print it. It is not kept, and cannot be shown again.
 
     \b
     Example:
@@ -91,7 +91,7 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_jso
 @store_option
 @as_json
 def list_tokens(place: str, as_json: bool) -> None:
-    """List the names and scopes of all tokens, never the tokens themselves.
+    """List names and scopes of all tokens. The tokens themselves are not kept.
 
     \b
     Example:
