@@ -403,6 +403,10 @@ def test_a_bad_request_for_results_is_refused_with_the_reason(
     [
         ("drink?colour=red", "there is no parameter 'colour'; there are: version, from"),
         ("drink?from=2026-1-1", "a date is written as 2027-03-31 - at `$.from`"),
+        (
+            "age+dog",
+            """'age+dog' has open questions: POST the strings to look for, as {"dog": ["L""",
+        ),
         ("cat", "'cat' is open: say which strings to look for, with candidates=Luna&candidates="),
     ],
 )

@@ -23,7 +23,6 @@ from murmurs.joint import Joint
 from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
 from murmurs.promise import promise
-from murmurs.question import Question
 from murmurs.terms import period_number
 
 MOST_PERIODS = 400
@@ -81,13 +80,22 @@ class Asking:
 
     def _refuse_without_candidates(self) -> None:
         asked = self.survey.asked(self.name)
-        found = isinstance(asked.mechanism, Prefixes | NGrams)
-        if isinstance(asked, Question) and asked.is_open and not asked.labels and not found:
+        several = asked.questions if isinstance(asked, Joint) else ()
+        open_ones = tuple(q.name for q in several if q.is_open and not q.labels)
+        if open_ones:
+            raise RefusedError(
+                400,
+                "query",
+                f"{shown(self.name)} has open questions: POST the strings to look for, as "
+                f'{{"{open_ones[0]}": ["Luna", "Leo"]}}, for {listed(open_ones)}',
+            )
+        is_found = isinstance(asked.mechanism, Prefixes | NGrams)
+        if not isinstance(asked, Joint) and asked.is_open and not asked.labels and not is_found:
             raise RefusedError(
                 400,
                 "query",
                 f"question {shown(self.name)} is open: say which strings to look for, with "
-                "candidates=Luna&candidates=Leo in the query, or with POST and a list in the body",
+                "candidates=Luna&candidates=Leo in the query, or POST a list",
             )
 
     def _options(self) -> Options:
