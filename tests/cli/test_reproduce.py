@@ -45,6 +45,8 @@ def test_everything_is_listed_with_its_state(desk: Path) -> None:
     good(f"reproduce {NAME} --quick")
     assert [name for name, state in states().items() if state != "not run"] == [NAME]
     assert states()[NAME] == "run quickly"
+    (desk / "reproduced" / f"{NAME}.png").unlink()  # as if another experiment had run its rows
+    assert states()[NAME] == "run quickly, not drawn"
     text = good("reproduce")
     assert all(experiment.title in text for experiment in EXPERIMENTS)
 
