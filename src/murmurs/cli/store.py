@@ -10,7 +10,7 @@ import click
 
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.cli.token import opened, store_option
-from murmurs.collect.stores import without_password
+from murmurs.collect.stores import naming_the_extra, without_password
 
 if TYPE_CHECKING:
     from murmurs.collect.store import Store
@@ -103,8 +103,10 @@ def restore(file: Path, place: str, as_json: bool) -> None:
     Example:
       murmurs store restore monday.sqlite --store restored
     """
-    from murmurs.collect.restore import restore as restored
     from murmurs.collect.store import StoreError
+
+    with naming_the_extra("server"):
+        from murmurs.collect.restore import restore as restored
 
     try:
         with contextlib.closing(restored(file, place)) as store:

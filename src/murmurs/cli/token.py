@@ -26,13 +26,9 @@ store_option = click.option(
 @contextlib.contextmanager
 def opened(place: str) -> Iterator[Store]:
     """Open a store beside its collector, which may be running."""
-    try:
-        from murmurs.collect.store import StoreError
-        from murmurs.collect.stores import open_store
-    except ImportError as error:
-        raise ImportError(
-            f"the store needs {error.name}: install it with pip install 'murmurs[server]'"
-        ) from None
+    from murmurs.collect.store import StoreError
+    from murmurs.collect.stores import open_store
+
     try:
         with contextlib.closing(open_store(place, collecting=False)) as store:
             yield store
