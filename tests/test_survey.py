@@ -269,6 +269,9 @@ def test_a_question_that_is_not_there_is_refused_with_those_that_are() -> None:
     message = r"^survey 'coffee' has no question 'milk'; it has 'drink', 'sugar'$"
     with pytest.raises(ValueError, match=message):
         SURVEY.question("milk")
+    together = r"it has 'drink', 'sugar'; to report questions together, name them in \[\[joint\]\]"
+    with pytest.raises(ValueError, match=together):
+        SURVEY.question("drink+sugar")
 
 
 # A later release

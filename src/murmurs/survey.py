@@ -203,7 +203,12 @@ class Survey:
             if question.name == name:
                 return question
         names = listed(self.names)
-        raise ValueError(f"survey {shown(self.name)} has no question {shown(name)}; it has {names}")
+        together = set(name.split("+")) <= set(self.names)
+        hint = "; to report questions together, name them in [[joint]] of the survey's TOML file"
+        raise ValueError(
+            f"survey {shown(self.name)} has no question {shown(name)}; it has {names}"
+            f"{hint if together else ''}"
+        )
 
     def joint(self, *names: str) -> Joint:
         """Return the joint of these questions, in this order.

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from murmurs import Survey
 from murmurs.cli import main
+from murmurs.client import HTTP, Reply
 from murmurs.submission import SubmissionForm
 from tests.client.collectors import Collector
 from tests.client.test_transport import server
@@ -90,6 +91,7 @@ def test_refusals_and_problems_are_told(desk: Path) -> None:
         (["drink=Zanzibar"], "this is not an answer to 'drink'; answers are 'espresso'"),
         ([], "give answers, or --to to send what waits"),
         (["drink=tea", "--to", "http://collect.example.org"], "is not encrypted"),
+        (["drink=tea", "--to", "http://collect.example.org"], "Use https, or --plain within a net"),
         (["drink=tea", "--segment", "north"], "this survey has no segment 'north'"),
     ],
 )
@@ -101,3 +103,21 @@ def test_mistakes_are_refused_without_quoting_an_answer(
     assert message in done.output
     assert "Zanzibar" not in done.output
     assert not (desk / "me.json").exists()
+
+
+def test_a_missing_segment_is_asked_for_by_its_option(desk: Path) -> None:
+    text = SURVEY.to_json().replace('"questions"', '"segments": ["north", "south"], "questions"', 1)
+    (desk / "coffee.json").write_text(Survey.from_json(text).to_json(), encoding="utf-8")
+    done = run("drink=tea")
+    assert done.exit_code == 2
+    assert "add --segment, one of 'north', 'south'" in done.output
+    assert run("drink=tea", "--segment", "south").exit_code == 0
+
+
+def test_plain_http_to_another_machine_is_allowed_by_its_option(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HTTP, "__call__", lambda transport, body: Reply(503, b""))
+    done = run("drink=tea", "--to", "http://collect.example.org", "--plain")
+    assert done.exit_code == 0, done.output
+    assert "Sent: 0. Waiting: 1." in done.output

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
+import signal
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +137,13 @@ def test_the_help_shows_the_example_on_a_line_of_its_own(name: str) -> None:
     assert not any("\\b" in line for line in lines)
 
 
+@pytest.mark.parametrize("group", ["", "token", "store", "rappor"])
+def test_the_help_describes_each_command_in_a_whole_sentence(group: str) -> None:
+    listed = good(f"{group} --help").partition("Commands:\n")[2].splitlines()
+    assert len(listed) >= 3
+    assert [line for line in listed if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_the_help_lists_the_commands_in_the_order_of_the_path_of_the_data() -> None:
     lines = good("-h").partition("Commands:")[2].splitlines()
     assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == Commands.NAMES
@@ -213,6 +225,23 @@ def test_the_demo_runs_without_a_terminal() -> None:
     for line in ("drink in the morning?", "name of your pet?", "sleep × mood"):
         assert f"{line}  500 reports\n\nanswer" in text
     assert "Ctrl-C" not in text
+
+
+def test_a_demo_that_is_told_to_end_leaves_no_collector_and_no_directory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "murmurs", "demo", "--people", "300000"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        said = next(line for line in demo.stdout if line.startswith("The collector is at"))
+        [address] = re.findall(r"127\.0\.0\.1:(\d+)", said)
+        demo.terminate()
+        assert demo.wait(60) == 128 + signal.SIGTERM
+    assert list(tmp_path.glob("murmurs-demo-*")) == []
+    with (
+        pytest.raises(ConnectionRefusedError),
+        socket.create_connection(("127.0.0.1", int(address))),
+    ):
+        pass
 
 
 def test_the_demo_tells_the_truth_beside_the_estimate() -> None:

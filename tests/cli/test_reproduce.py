@@ -45,6 +45,8 @@ def test_everything_is_listed_with_its_state(desk: Path) -> None:
     good(f"reproduce {NAME} --quick")
     assert [name for name, state in states().items() if state != "not run"] == [NAME]
     assert states()[NAME] == "run quickly"
+    (desk / "reproduced" / f"{NAME}.png").unlink()  # as if another experiment had run its rows
+    assert states()[NAME] == "run quickly, not drawn"
     text = good("reproduce")
     assert all(experiment.title in text for experiment in EXPERIMENTS)
 
@@ -122,3 +124,17 @@ def test_a_bar_shows_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch
         assert progress is not None
         for done, total in ((0, 2), (1, 2), (2, 2), (0, 1), (1, 1)):
             progress(done, total)
+
+
+def test_an_interrupted_run_says_what_is_kept_and_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_reproduce, "reproduce", interrupted)
+    done = CliRunner().invoke(main, ["reproduce", NAME, "--quick"])
+    assert done.exit_code == 130
+    assert f"Interrupted in {NAME}: what was simulated is kept in reproduced." in done.output
+    assert "Run the same command again to go on." in done.output
+    assert "Aborted" not in done.output

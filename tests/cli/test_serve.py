@@ -26,8 +26,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from murmurs.cli import main
+from murmurs.cli.serve import _tell_missing
+from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
+from murmurs.collect.tokens import new_token
 from murmurs.submission import BINARY_TYPE, SubmissionForm
 from murmurs.survey import Survey
 from tests.cli.test_cli import example_of
@@ -188,3 +191,19 @@ def test_surveys_in_the_store_keep_their_state(desk: Path) -> None:
     with served("serve coffee.json other.json --store collected") as (_, told):
         surveys = json.loads(ask(told["url"], "GET", "/surveys")[1])["surveys"]
     assert [survey["version"] for survey in surveys] == [2]
+
+
+def test_a_collector_says_what_its_store_still_needs(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalogue = Catalogue()
+    _tell_missing(catalogue, "postgresql://ann@db/x?sslmode=require")
+    survey, token = capsys.readouterr().out.splitlines()
+    assert survey.startswith("there is no survey yet: give one to murmurs serve")
+    assert token.endswith("--scope admin --store 'postgresql://ann@db/x?sslmode=require'")
+    with contextlib.closing(open_store("collected")) as store:
+        store.publish(PLAIN, 1)
+        store.add_token(new_token("first", "admin")[1])
+        catalogue.refresh(store)
+    _tell_missing(catalogue, "collected")
+    assert capsys.readouterr().out == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -105,3 +106,26 @@ def test_mistakes_are_one_sentence(collected: Store, line: str, rule: str) -> No
     done = CliRunner().invoke(main, shlex.split(line))
     assert done.exit_code == 2
     assert rule in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "module", "missing", "extra"),
+    [
+        ("store check --store collected", "sqlite", "apsw", "server"),
+        ("token list --store collected", "sqlite", "apsw", "server"),
+        ("token list --store postgresql://x", "postgresql", "psycopg", "server,postgres"),
+    ],
+)
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, line: str, module: str, missing: str, extra: str
+) -> None:
+    for name in [
+        name for name in sys.modules if name.startswith(f"murmurs.collect.stores.{module}")
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    done = CliRunner().invoke(main, line.split())
+    assert done.exit_code == 2
+    assert (
+        f"the store needs {missing}: install it with pip install 'murmurs[{extra}]'" in done.output
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ import pytest
 from murmurs.collect import tokens
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Rates
-from murmurs.collect.refusals import RefusedError
-from murmurs.collect.store import Part
+from murmurs.collect.refusals import REASONS, RefusedError
+from murmurs.collect.store import Part, StoreError
 from murmurs.collect.stores import open_store
 from murmurs.collect.upkeep import Schedule, Upkeep
 from murmurs.submission import SubmissionForm
@@ -178,6 +179,7 @@ def test_a_token_allows_what_its_scope_says_for_its_surveys_only(served: Running
     assert served.get("/admin/surveys", one).status == 200
     for path in ("/admin/tokens", "/metrics", "/admin/backup"):  # need a token for all surveys
         assert served.get(path, one).status == 403
+        assert "needs a token for all surveys" in served.get(path, one).document["reason"]
     there, nowhere = served.get("/results/plain", elsewhere), served.get("/results/mate", elsewhere)
     assert there.status == nowhere.status == 404
     assert there.body.replace(b"plain", b"mate") == nowhere.body
@@ -289,6 +291,19 @@ def test_metrics_count_what_happens_and_name_nobody(served: Running) -> None:
         assert secret not in text
 
 
+def test_counters_that_alerts_watch_begin_at_zero(served: Running) -> None:
+    text = served.get("/metrics", served.token("read")).body.decode()
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    names = [
+        "murmurs_people_total",
+        "murmurs_cut_off_total",
+        "murmurs_upkeep_failures_total",
+        *(f'murmurs_submissions_total{{outcome="{word}"}}' for word in ("accepted", "duplicate")),
+        *(f'murmurs_refusals_total{{reason="{word}"}}' for word in REASONS),
+    ]
+    assert {name: lines[name] for name in names} == dict.fromkeys(names, "0")
+
+
 def test_nothing_is_kept_about_who_sent_a_submission(tmp_path: Path) -> None:
     """The store and the log have no address, no program and no time of day of a client."""
     with running(tmp_path / "store", PLAIN) as served:
@@ -318,7 +333,9 @@ def test_rates_refill_with_time() -> None:
         rates.take("a")
 
 
-def test_upkeep_folds_forgets_and_goes_on_after_a_failure(served: Running) -> None:
+def test_upkeep_folds_forgets_and_goes_on_after_a_failure(
+    served: Running, caplog: pytest.LogCaptureFixture
+) -> None:
     served.send(submission(PLAIN, 1), PLAIN)
     now = [0.0]
     schedule = Schedule(tidy_seconds=100.0, keep_ids_days=30, keep_reports_days=60)
@@ -340,6 +357,34 @@ def test_upkeep_folds_forgets_and_goes_on_after_a_failure(served: Running) -> No
     served.collector.store.fold = broken  # type: ignore[method-assign]
     upkeep.once()
     assert served.count("murmurs_upkeep_failures_total") == 1
+    assert caplog.records[-1].exc_info is not None  # a bug: the log says where
+
+    def away() -> None:
+        raise StoreError("the disk is gone")
+
+    served.collector.store.fold = away  # type: ignore[method-assign]
+    upkeep.once()
+    assert served.count("murmurs_upkeep_failures_total") == 2
+    last = caplog.records[-1]
+    assert last.exc_info is None  # the sentence has the reason
+    assert last.getMessage() == "upkeep of the store failed, and is tried again: the disk is gone"
+
+
+def test_a_store_that_is_away_is_logged_in_one_sentence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away() -> None:
+        raise StoreError("the disk is gone")
+
+    with running(tmp_path / "store", PLAIN, settings=Settings(refresh_seconds=0.05)) as served:
+        served.store.collections = away  # type: ignore[method-assign, assignment]
+        until = time.monotonic() + 20
+        while not caplog.records and time.monotonic() < until:
+            time.sleep(0.02)
+        del served.store.collections
+    first = caplog.records[0]
+    assert first.getMessage() == "surveys and tokens could not be read again: the disk is gone"
+    assert first.exc_info is None
 
 
 def test_the_openapi_document_lists_every_route(served: Running) -> None:

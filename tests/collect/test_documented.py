@@ -1,4 +1,4 @@
-"""The page on stores lists every table and column that there is, and no other."""
+"""Pages for operators name what there is: tables and columns, metrics and reasons."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import re
 from pathlib import Path
 
+from murmurs.collect.metrics import COUNTERS, GAUGES, SECONDS
+from murmurs.collect.refusals import REASONS
 from murmurs.collect.store import keeps_reports
 from murmurs.collect.stores.postgresql import PostgreSQLStore
 from murmurs.collect.stores.sqlite import SQLiteStore
@@ -48,3 +50,16 @@ def test_the_page_lists_what_is_stored(tmp_path: Path, server: Server) -> None:
 def test_reports_are_kept_only_for_joints_with_an_open_question() -> None:
     kept = [asked.name for asked in EVERY_KIND.reported if keeps_reports(asked)]
     assert kept == ["open product"]
+
+
+def test_alerts_name_metrics_reasons_and_routes_that_there_are() -> None:
+    page = (DOCS / "collector.md").read_text(encoding="utf-8")
+    alerts = page.partition("What to alert on")[2].replace(r"\|", "|")
+    metrics = set(re.findall(r"\b(murmurs_[a-z_]+)\b", alerts))
+    assert len(metrics) >= 7
+    assert metrics <= {*COUNTERS, *GAUGES, f"{SECONDS}_bucket"}
+    reasons = {
+        word for found in re.findall(r'reason=~"([^"]+)"', alerts) for word in found.split("|")
+    }
+    assert {"busy", "form"} < reasons <= set(REASONS)
+    assert re.findall(r'route="([^"]+)"', alerts) == ["/submissions"]

@@ -398,6 +398,26 @@ def test_a_bad_request_for_results_is_refused_with_the_reason(
     assert (reply.status, reply.error) == (status, error), reply.body
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("drink?colour=red", "there is no parameter 'colour'; there are: version, from"),
+        ("drink?from=2026-1-1", "a date is written as 2027-03-31 - at `$.from`"),
+        (
+            "age+dog",
+            """'age+dog' has open questions: POST the strings to look for, as {"dog": ["L""",
+        ),
+        ("cat", "'cat' is open: say which strings to look for, with candidates=Luna&candidates="),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_the_way_out(
+    served: Running, token: str, path: str, said: str
+) -> None:
+    reply = served.get(f"/results/cafe/{path}", token)
+    assert reply.status == 400
+    assert said in reply.document["reason"]
+
+
 def test_too_many_candidates_are_refused(served: Running, token: str) -> None:
     many = [f"cat {i}" for i in range(20_001)]
     assert served.post("/results/cafe/cat", many, token).status == 413

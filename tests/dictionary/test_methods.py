@@ -14,6 +14,7 @@ from murmurs import Dictionary, Discovery, discover
 from murmurs.dictionary.power import chances_of, floor_of, people_needed
 from murmurs.mechanisms import NGrams, Prefixes, from_document
 from murmurs.mechanisms.dictionary import MOST_CELLS
+from murmurs.present.discoveries import plot_discovery
 
 mpl.use("Agg")
 
@@ -251,6 +252,20 @@ def test_the_picture_shows_strings_floor_and_chances(method: str) -> None:
     np.testing.assert_allclose(chances, 100 * found.chance(shares / 100))
     assert axes.get_yscale() == "log"
     assert axes.get_title(loc="left") == "dictionary\n2 strings found in 5,000 reports"
+    mpl.pyplot.close("all")
+
+
+def test_long_names_are_shortened_and_stay_inside_the_picture() -> None:
+    names = ["m" * 22, "a_$b^", "שלום", "a" * 20]
+    share = np.array([0.5, 0.3, 0.1, 0.1, 0.0])
+    columns = {"answer": [*names, "(other)"], "share": share, "low": share, "high": share}
+    axes = plot_discovery(columns, 0.01, np.sqrt, "95 % intervals", "strings")
+    axes.figure.canvas.draw()
+    shown = {text.get_text(): text for text in axes.texts[:4]}
+    assert set(shown) == {"m" * 19 + "…", "a_$b^", "שלום", "a" * 20}
+    assert max(text.get_window_extent().y1 for text in shown.values()) <= axes.bbox.y1
+    last = axes.child_axes[0].get_xticklabels()[-1]
+    assert last.get_window_extent().x1 <= axes.figure.bbox.x1
     mpl.pyplot.close("all")
 
 

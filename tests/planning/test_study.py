@@ -295,6 +295,20 @@ def test_one_epsilon_is_drawn_with_the_names_side_by_side() -> None:
     assert axes.get_legend() is None
 
 
+def test_a_long_legend_makes_the_picture_higher_and_not_the_axes_smaller() -> None:
+    names = ["KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing"]
+    axes = one(
+        mechanisms=names, estimators=["unbiased", "simplex", "normalized"], epsilons=[1, 2]
+    ).plot()
+    axes.figure.canvas.draw()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 21
+    assert legend.get_window_extent().y0 >= 0
+    assert axes.bbox.height > 0.8 * axes.figure.bbox.height
+    plt.close("all")
+
+
 @pytest.mark.parametrize("epsilons", [1, [1, 2]])
 def test_the_title_of_a_study_uses_the_room_and_fits(epsilons: Any) -> None:
     found = one(mechanisms=["KRR", "OUE"], epsilons=epsilons, people=100_000_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -86,6 +87,21 @@ def test_sure_changes_differ_in_colour_and_in_shape() -> None:
     np.testing.assert_allclose(np.asarray(marks["D"].get_xdata()), 100 * change.shares[sure])
     np.testing.assert_allclose(np.asarray(marks["o"].get_xdata()), 100 * change.shares[~sure])
     assert marks["D"].get_color() != marks["o"].get_color()
+
+
+def test_numbers_of_changes_do_not_touch_long_labels() -> None:
+    labels = ["x" * 60, *LABELS]
+    question = mm.Question("how often", labels, epsilon=2.0)
+    rng = np.random.default_rng(1)
+    sides = ([1000, 1000, 1000, 1000, 1000], [4000, 300, 300, 300, 100])
+    one, two = (question.estimate(question.simulate(people, rng)) for people in sides)
+    axes = one.difference(two).plot()
+    axes.figure.canvas.draw()
+    numbers = [text.get_window_extent() for text in axes.texts]
+    assert len(numbers) == 5
+    assert min(box.x0 for box in numbers) > axes.bbox.x0
+    assert max(box.x1 for box in numbers) < axes.figure.bbox.x1
+    plt.close("all")
 
 
 def test_series_differ_in_colour_and_in_mark() -> None:

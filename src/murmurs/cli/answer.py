@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from murmurs.boundary.texts import listed
 from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
 from murmurs.client import HTTP, AnswerRefusedError, Client, Sent
 from murmurs.present.text import table
@@ -25,6 +26,9 @@ from murmurs.submission import Submission
     help="The device's own file: its secret, what it has spent, and what waits to be sent.",
 )
 @click.option("--to", "address", help="Send to the collector at this address.")
+@click.option(
+    "--plain", is_flag=True, help="Allow an address without https, in a network that you trust."
+)
 @click.option("--key", help="The survey's key, if submissions need one.")
 @click.option("--segment", help="The device's segment, if the survey has segments.")
 @click.option(
@@ -45,6 +49,7 @@ def command(
     answers: tuple[str, ...],
     state: Path,
     address: str | None,
+    plain: bool,
     key: str | None,
     as_json: bool,
     **options: Any,
@@ -62,9 +67,14 @@ def command(
     given = dict(_pair(text) for text in answers)
     if len(given) < len(answers):
         raise ValueError("a question has two answers: give one")
-    transport = None if address is None else HTTP(address, key=key)
+    transport = None if address is None else _transport(address, key, plain)
     if not given and transport is None:
         raise click.UsageError("give answers, or --to to send what waits")
+    if published.segments and options["segment"] is None:
+        names = listed(published.segments)
+        raise ValueError(
+            f"this survey needs the segment of the device: add --segment, one of {names}"
+        )
     client = Client(published, state, **options)
     sealed = None
     if given:
@@ -83,6 +93,13 @@ def command(
     limit = "" if budget is None else f" of {budget:g}"
     say(f"Spent so far: epsilon {client.spent:.4g}{limit}.")
     say(_told(client, sent))
+
+
+def _transport(address: str, key: str | None, plain: bool) -> HTTP:
+    try:
+        return HTTP(address, key=key, plain=plain)
+    except ValueError as error:
+        raise ValueError(str(error).replace("plain=True", "--plain")) from None
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -61,6 +63,7 @@ def command(people: int, as_json: bool) -> None:
     survey = Survey.from_toml(devices.SURVEY)
     everybody = devices.People.made(survey, people)
     with (
+        _ending_in_order(),
         tempfile.TemporaryDirectory(prefix="murmurs-demo-") as folder,
         _collector(survey, Path(folder)) as (address, token),
     ):
@@ -78,6 +81,24 @@ def command(people: int, as_json: bool) -> None:
             return
         _tell_results(survey, everybody, results, seconds)
         _stay(survey, address, Path(folder))
+
+
+@contextlib.contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Stop the collector and delete the directory also if the demo is told to end, or hung up."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what signals do
+        return
+    before = {sign: signal.signal(sign, end) for sign in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
 
 
 @contextlib.contextmanager
@@ -221,7 +242,7 @@ def _stay(survey: Survey, address: str, folder: Path) -> None:
         return
     say(f"\nThe collector stays at {address} until Ctrl-C. To ask it for a result:\n")
     field = f'"Authorization: Bearer $(cat {token})"'
-    say(f"  curl -H {field} {address}/results/{survey.name}/drink?format=text")
+    say(f'  curl -H {field} "{address}/results/{survey.name}/drink?format=text"')
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)

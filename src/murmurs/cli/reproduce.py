@@ -80,10 +80,18 @@ def command(
     _check_installed()
     documents = []
     for experiment in wanted:
-        with progress_bar(experiment.name) as progress:
-            found = reproduce(
-                experiment, scale, seed, folder=out, processes=processes, progress=progress
+        try:
+            with progress_bar(experiment.name) as progress:
+                found = reproduce(
+                    experiment, scale, seed, folder=out, processes=processes, progress=progress
+                )
+        except KeyboardInterrupt:
+            click.echo(
+                f"\nInterrupted in {experiment.name}: what was simulated is kept in {out}. Run the "
+                "same command again to go on.",
+                err=True,
             )
+            raise click.exceptions.Exit(130) from None
         pictures = found.save(out)
         _keep_findings(found, out)
         documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
@@ -110,8 +118,15 @@ def _keep_findings(found: Reproduction, out: Path) -> None:
 
 
 def _list(experiments: list[Experiment], out: Path, seed: int, as_json: bool) -> None:
-    rows = [[e.name, e.title, state(e, out, seed)] for e in experiments]
+    rows = [[e.name, e.title, _state(e, out, seed)] for e in experiments]
     if as_json:
         print_json([dict(zip(("name", "title", "state"), row, strict=True)) for row in rows])
         return
     say(table(["experiment", "title", f"state in {out}"], rows, left=3))
+
+
+def _state(experiment: Experiment, out: Path, seed: int) -> str:
+    """Return how much was run; another experiment may have run the rows of this one."""
+    found = state(experiment, out, seed)
+    drawn = (out / f"{experiment.name}.png").exists()
+    return f"{found}, not drawn" if found.startswith("run") and not drawn else found

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+
+if TYPE_CHECKING:
+    from murmurs.collect.catalogue import Catalogue
 
 
 @click.command("serve", cls=Command)
@@ -133,6 +138,8 @@ def command(
                 print_json({"url": running.url, "store": shown, "new_token_file": told})
             else:
                 _tell(running.url, shown, running.token_file)
+                _tell_missing(running.server.collector.catalogue, shown)
+                say("stop with Ctrl-C")
             running.run()
         if not as_json:
             say("stopped")
@@ -145,4 +152,14 @@ def _tell(url: str, place: str, token_file: Path | None) -> None:
     say(f"collecting at {url} into {place}")
     if token_file is not None:
         say(f"a token for administration and results is in {token_file}")
-    say("stop with Ctrl-C")
+
+
+def _tell_missing(catalogue: Catalogue, place: str) -> None:
+    """Say what a store needs before anybody can submit, or read results."""
+    if not catalogue.by_fingerprint:
+        say("there is no survey yet: give one to murmurs serve, or POST it to /admin/surveys")
+    if not any(token.scope == "admin" for token in catalogue.tokens):
+        say(
+            "there is no token for administration yet: make one with "
+            f"murmurs token create NAME --scope admin --store {shlex.quote(place)}"
+        )

@@ -10,7 +10,7 @@ import click
 
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.cli.token import opened, store_option
-from murmurs.collect.stores import without_password
+from murmurs.collect.stores import naming_the_extra, without_password
 
 if TYPE_CHECKING:
     from murmurs.collect.store import Store
@@ -95,7 +95,7 @@ def backup(file: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def restore(file: Path, place: str, as_json: bool) -> None:
-    """Make a new store from the backup FILE: a new directory, or an empty database.
+    """Make a new store from the backup FILE. It is a new directory, or an empty database.
 
     A backup of either kind of store can be restored to the other kind.
 
@@ -103,8 +103,10 @@ def restore(file: Path, place: str, as_json: bool) -> None:
     Example:
       murmurs store restore monday.sqlite --store restored
     """
-    from murmurs.collect.restore import restore as restored
     from murmurs.collect.store import StoreError
+
+    with naming_the_extra("server"):
+        from murmurs.collect.restore import restore as restored
 
     try:
         with contextlib.closing(restored(file, place)) as store:
@@ -120,7 +122,7 @@ def restore(file: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def export(folder: Path, place: str, as_json: bool) -> None:
-    """Write all counts, and the reports that are kept, to Parquet files in a new FOLDER.
+    """Export counts and kept reports as Parquet. The files go into a new FOLDER.
 
     \b
     Example:
@@ -142,7 +144,7 @@ def export(folder: Path, place: str, as_json: bool) -> None:
 @store_option
 @as_json
 def vacuum(place: str, as_json: bool) -> None:
-    """Add recent reports up, and give room that is no longer used back to the disk.
+    """Add recent reports up, and free unused room on the disk.
 
     \b
     Example:

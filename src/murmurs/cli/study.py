@@ -29,6 +29,7 @@ from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
 from murmurs.planning.compared import DEFAULT
 from murmurs.planning.study import ErrorStudy, study
+from murmurs.present.errors import size_for
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
@@ -135,7 +136,9 @@ def command(
             progress=progress,
         )
     if plot is not None:
-        save_plot(found.plot, plot, rows=len(found) > 10 and len(set(epsilons)) == 1)
+        lines = len({(row.mechanism, row.estimator) for row in found.rows})
+        one = len(set(epsilons)) == 1
+        save_plot(found.plot, plot, rows=one and lines > 10, size=None if one else size_for(lines))
     ranked = sorted(found.rows, key=lambda row: (row.epsilon, row.l1))
     found = dataclasses.replace(found, rows=tuple(ranked))
     if as_json:

@@ -26,13 +26,9 @@ store_option = click.option(
 @contextlib.contextmanager
 def opened(place: str) -> Iterator[Store]:
     """Open a store beside its collector, which may be running."""
-    try:
-        from murmurs.collect.store import StoreError
-        from murmurs.collect.stores import open_store
-    except ImportError as error:
-        raise ImportError(
-            f"the store needs {error.name}: install it with pip install 'murmurs[server]'"
-        ) from None
+    from murmurs.collect.store import StoreError
+    from murmurs.collect.stores import open_store
+
     try:
         with contextlib.closing(open_store(place, collecting=False)) as store:
             yield store
@@ -70,7 +66,7 @@ def command() -> None:
 @store_option
 @as_json
 def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_json: bool) -> None:
-    """Make a token called NAME, and print it: it is not kept, and cannot be shown again.
+    """Make a token called NAME, and print it. It is not kept, and cannot be shown again.
 
     \b
     Example:
@@ -91,7 +87,7 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_jso
 @store_option
 @as_json
 def list_tokens(place: str, as_json: bool) -> None:
-    """List the names and scopes of all tokens, never the tokens themselves.
+    """List names and scopes of all tokens. The tokens themselves are not kept.
 
     \b
     Example:

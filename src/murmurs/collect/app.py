@@ -136,7 +136,8 @@ def _middleware(collector: Collector) -> list[Middleware]:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    document = {"error": "address", "reason": "there is nothing at this address"}
+    reason = "there is nothing at this address: /openapi.json lists what there is"
+    document = {"error": "address", "reason": reason}
     reply = json_reply(document, 404)
     headers = {name.decode(): value.decode() for name, value in STRICT}
     assert isinstance(reply.body, bytes)

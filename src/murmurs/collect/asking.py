@@ -20,6 +20,7 @@ from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import Part, keeps_reports
 from murmurs.joint import Joint
+from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
 from murmurs.promise import promise
 from murmurs.terms import period_number
@@ -59,6 +60,7 @@ class Asking:
     def _candidates(self, body: Any) -> Any:
         given = body if body is not None else (self.query.candidates or None)
         if given is None:
+            self._refuse_without_candidates()
             return None
         if body is not None and self.query.candidates:
             raise RefusedError(400, "query", "give candidates in the query or in the body")
@@ -75,6 +77,26 @@ class Asking:
                 400, "query", "candidates of several questions are lists by name: use POST"
             )
         return tuple(given)
+
+    def _refuse_without_candidates(self) -> None:
+        asked = self.survey.asked(self.name)
+        several = asked.questions if isinstance(asked, Joint) else ()
+        open_ones = tuple(q.name for q in several if q.is_open and not q.labels)
+        if open_ones:
+            raise RefusedError(
+                400,
+                "query",
+                f"{shown(self.name)} has open questions: POST the strings to look for, as "
+                f'{{"{open_ones[0]}": ["Luna", "Leo"]}}, for {listed(open_ones)}',
+            )
+        is_found = isinstance(asked.mechanism, Prefixes | NGrams)
+        if not isinstance(asked, Joint) and asked.is_open and not asked.labels and not is_found:
+            raise RefusedError(
+                400,
+                "query",
+                f"question {shown(self.name)} is open: say which strings to look for, with "
+                "candidates=Luna&candidates=Leo in the query, or POST a list",
+            )
 
     def _options(self) -> Options:
         fields = ("level", "target", "method", "complete")

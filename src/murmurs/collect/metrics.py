@@ -8,6 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 
+from murmurs.collect.refusals import REASONS
+
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper limits of the histogram of seconds."""
 
@@ -32,6 +34,16 @@ GAUGES = {
 
 SECONDS = "murmurs_request_seconds"
 
+_STARTED: dict[str, tuple[str | None, tuple[str, ...]]] = {
+    "murmurs_submissions_total": ("outcome", ("accepted", "duplicate")),
+    "murmurs_people_total": (None, ("",)),
+    "murmurs_refusals_total": ("reason", tuple(REASONS)),
+    "murmurs_cut_off_total": (None, ("",)),
+    "murmurs_upkeep_failures_total": (None, ("",)),
+}
+"""Counters that begin at zero, with their label and its values. A counter that appears with its
+first event has not grown in the eyes of Prometheus, and an alert would miss that event."""
+
 _Labels = tuple[tuple[str, str], ...]
 
 
@@ -41,13 +53,18 @@ class Metrics:
     >>> metrics = Metrics()
     >>> metrics.count("murmurs_submissions_total", outcome="accepted", by=3)
     >>> metrics.observe("/submissions", 0.004)
-    >>> [line for line in metrics.text({}).splitlines() if "{" in line][:2]
+    >>> lines = metrics.text({}).splitlines()
+    >>> [line for line in lines if "outcome" in line or "0.001" in line][1:]
     ['murmurs_submissions_total{outcome="accepted"} 3',
+     'murmurs_submissions_total{outcome="duplicate"} 0',
      'murmurs_request_seconds_bucket{route="/submissions",le="0.001"} 0']
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[_Labels, int]] = {name: {} for name in COUNTERS}
+        for name, (label, values) in _STARTED.items():
+            for value in values:
+                self.count(name, 0, **({} if label is None else {label: value}))
         self._buckets: dict[str, list[int]] = {}
         self._sums: dict[str, float] = {}
 

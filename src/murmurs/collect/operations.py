@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.types import Receive, Scope, Send
 
+from murmurs.boundary.checks import shown
 from murmurs.collect import tokens
 from murmurs.collect.bodies import ClientGoneError, announced, header, read_body
 from murmurs.collect.limits import JSON_WEIGHT, Room
@@ -153,10 +154,10 @@ class Endpoint:
         token = self.collector.holder(headers)
         if token is None:
             raise tokens.unknown()
-        if not tokens.allows(token, needs) or (
-            self.operation.everything and not tokens.covers(token, None)
-        ):
+        if not tokens.allows(token, needs):
             raise tokens.not_allowed(needs)
+        if self.operation.everything and not tokens.covers(token, None):
+            raise tokens.not_for_all()
         return token
 
 
@@ -184,6 +185,10 @@ def media_type(headers: list[tuple[bytes, bytes]]) -> str:
     return found.partition(b";")[0].strip().lower().decode("latin-1")
 
 
+_NO_DATE = "Invalid RFC3339 encoded date"
+"""What msgspec says of a date that it cannot read."""
+
+
 def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """Return the query of a request as its type says; refuse what it does not know."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
@@ -199,7 +204,9 @@ def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     for name, value in pairs:
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise RefusedError(400, "query", f"there is no such parameter; there are: {known}")
+            raise RefusedError(
+                400, "query", f"there is no parameter {shown(name)}; there are: {known}"
+            )
         if name in MANY:
             found.setdefault(name, []).append(value)
         elif name in found:
@@ -209,8 +216,9 @@ def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(found, kind, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
+        said = str(error).replace(_NO_DATE, "a date is written as 2027-03-31")
         raise RefusedError(
-            400, "query", f"the query is not accepted: {error}; /openapi.json has what is"
+            400, "query", f"the query is not accepted: {said}; /openapi.json has what is"
         ) from None
 
 

@@ -32,7 +32,7 @@ def _arrow(columns: Mapping[str, Any]) -> bytes:
         table = frames.to_arrow(columns)
         import pyarrow as pa
     except ImportError:
-        reason = "this collector has no pyarrow: ask for csv, json or text"
+        reason = "this collector has no pyarrow (extra frames): ask for csv, json or text"
         raise RefusedError(400, "format", reason) from None
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

@@ -22,9 +22,9 @@ def restore(backup: Path, place: str | Path) -> Store:
         raise FileNotFoundError(f"there is no backup {backup}")
     if not isinstance(place, str) or "://" not in place:
         return _restored(backup, Path(place))
+    store = open_store(place)
     from murmurs.collect.stores.postgresql import PostgreSQLStore
 
-    store = open_store(place)
     assert isinstance(store, PostgreSQLStore)
     try:
         with (

@@ -17,6 +17,7 @@ import uvicorn
 from murmurs.collect.app import make_app
 from murmurs.collect.collector import Collector
 from murmurs.collect.protocol import Guarded
+from murmurs.collect.store import StoreError
 
 log = logging.getLogger("murmurs.collect")
 
@@ -105,6 +106,8 @@ class Server(uvicorn.Server):
             await asyncio.sleep(collector.settings.refresh_seconds)
             try:
                 await asyncio.to_thread(collector.catalogue.refresh, collector.store)
+            except StoreError as error:
+                log.error("surveys and tokens could not be read again: %s", error)
             except Exception:
                 log.exception("surveys and tokens could not be read again")
 

@@ -101,3 +101,8 @@ def unknown() -> RefusedError:
 def not_allowed(scope: Scope) -> RefusedError:
     """Return the refusal of a valid token that does not allow what was asked."""
     return RefusedError(403, "scope", f"this token does not allow it: it needs the scope {scope!r}")
+
+
+def not_for_all() -> RefusedError:
+    """Return the refusal of a token for some surveys where one for all is needed."""
+    return RefusedError(403, "scope", "this needs a token for all surveys; this one is for some")

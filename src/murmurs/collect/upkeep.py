@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from murmurs.collect.collector import Collector
+from murmurs.collect.store import StoreError
 
 log = logging.getLogger("murmurs.collect")
 
@@ -63,9 +64,12 @@ class Upkeep:
             if self._clock() - self._tidied >= self._schedule.tidy_seconds:
                 self.tidy()
                 self._tidied = self._clock()
-        except Exception:
+        except Exception as error:
             self._collector.metrics.count("murmurs_upkeep_failures_total")
-            log.exception("upkeep of the store failed, and is tried again")
+            if isinstance(error, StoreError):
+                log.error("upkeep of the store failed, and is tried again: %s", error)
+            else:
+                log.exception("upkeep of the store failed, and is tried again")
 
     def tidy(self) -> None:
         """Delete what is older than it is kept, and give room back."""

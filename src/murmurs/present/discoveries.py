@@ -10,9 +10,11 @@ import numpy as np
 from murmurs.numerics.arrays import Floats
 from murmurs.present.axes import axes_for, entitle
 from murmurs.present.palette import BAR, CALM, INK, MARK
+from murmurs.present.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
 
 PLOT_SIZE = (8.0, 4.8)
 """Width and height of the plot in inches."""
@@ -22,6 +24,12 @@ NAMED = 30
 
 _BESIDE = 0.26
 """The width of the panel with the chances, as a part of that of the shares."""
+
+_LETTERS = 20
+"""The most letters of a string that are shown; longer ones end with three dots."""
+
+_GAP = 9
+"""Points that are left free below and above each name."""
 
 
 def plot_discovery(
@@ -40,31 +48,34 @@ def plot_discovery(
     share = low = high = np.zeros(0)
     if columns is not None:
         share, low, high = (100 * columns[name][shown] for name in ("share", "low", "high"))
+    named = columns is not None and 0 < len(shown) <= NAMED
+    names = [_name(columns["answer"][number]) for number in shown] if columns and named else []
     bottom, top = _limits(100 * floor, share, high)
     axes.set_yscale("log")
+    axes.set_xlim(0.3, max(len(shown), 9) + 0.7)
     axes.set_ylim(bottom, top)
     ranks = shown + 1
     axes.vlines(ranks, np.maximum(low, bottom), high, color=BAR, linewidth=2.2)
     axes.plot(ranks, np.maximum(share, bottom), "o", color=INK, markersize=3.5)
-    if columns is not None and 0 < len(shown) <= NAMED:
-        for rank, end, number in zip(ranks, high, shown, strict=True):
-            axes.annotate(
-                str(columns["answer"][number])[:24],
-                (rank, end),
-                (0, 4),
-                textcoords="offset points",
-                rotation=90,
-                ha="center",
-                va="bottom",
-                fontsize="small",
-                parse_math=False,
-            )
-    axes.set_xlim(0.3, max(len(shown), 9) + 0.7)
+    for name, rank, end in zip(names, ranks, high, strict=False):
+        text = axes.annotate(
+            name,
+            (rank, end),
+            (0, 4),
+            textcoords="offset points",
+            rotation=90,
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            parse_math=False,
+        )
+        top = max(top, _top_above(axes, text, float(end), bottom))
+    axes.set_ylim(bottom, top)
     more = f", the first {limit} of {count}" if count > limit else ""
     axes.set_xlabel(f"rank of the string{more}")
     axes.locator_params(axis="x", integer=True)
     axes.set_ylabel(f"share, %, with {heading}")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}" if value <= 100 else "")
     axes.spines[["top", "right"]].set_visible(False)
     beside = axes.inset_axes((1.03, 0.0, _BESIDE, 1.0), sharey=axes)
     levels = np.geomspace(bottom, top, 200)
@@ -72,6 +83,9 @@ def plot_discovery(
     beside.fill_betweenx(levels, 0, 100 * chance(levels / 100), color=MARK, alpha=0.12)
     beside.set_xlim(0, 104)
     beside.set_xticks([0, 50, 100])
+    beside.get_xticklabels()[-1].set_horizontalalignment(
+        "right"
+    )  # its middle is at the edge of the picture
     beside.set_xlabel("chance to be\nfound, %")
     beside.tick_params(axis="y", labelleft=False, which="both", length=0)
     beside.spines[["top", "right"]].set_visible(False)
@@ -97,3 +111,16 @@ def _limits(floor: float, share: Floats, high: Floats) -> tuple[float, float]:
     bottom = 0.5 * min(0.4 * floor, float(seen.min()) if len(seen) else np.inf)
     top = max(4 * floor, 2.2 * float(high.max()) if len(high) else 0.0)
     return bottom, min(max(top, 4 * bottom), 300.0) if bottom < 75 else 4 * bottom
+
+
+def _name(text: object) -> str:
+    """Return a string as it stands in the plot: on one line, and not too long."""
+    name = printable(str(text))
+    return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
+
+
+def _top_above(axes: Axes, name: Annotation, end: float, bottom: float) -> float:
+    """Return the upper limit of the shares that leaves room for a name above an interval."""
+    gap = _GAP / 72 * axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    part = min((name.get_window_extent().height + gap) / axes.bbox.height, 0.75)
+    return float(bottom * (end / bottom) ** (1 / (1 - part)))

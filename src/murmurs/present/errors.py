@@ -21,6 +21,14 @@ _ABOVE = 86
 _BESIDE = 10
 """The most names that stand side by side."""
 
+_LINE = 0.22
+"""The height of a line of the legend in inches."""
+
+
+def size_for(lines: int) -> tuple[float, float]:
+    """Return the width and height in inches of a plot with a legend of so many lines."""
+    return WIDE[0], max(WIDE[1], 1.0 + _LINE * lines)
+
 
 def plot_errors(
     series: Mapping[str, Floats],
@@ -39,7 +47,7 @@ def plot_errors(
     beside = len(ticks) == 1
     if beside and len(series) > _BESIDE:
         return _plot_below(series, groups, (f"{names[0]} {ticks[0]:,g}", names[1]), title, axes)
-    axes = axes_for(axes, *WIDE)
+    axes = axes_for(axes, *(WIDE if beside else size_for(len(series))))
     several = list(dict.fromkeys(groups.values()))
     drawn = dict.fromkeys(several, 0)
     for place, (name, (x, y, error)) in enumerate(series.items()):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 _WIDTH, _LABEL = 7.0, 34
 """The width of a plot in inches, and characters on a line of a label."""
 
+_NUMBER = 12
+"""Characters that are left free on both sides of the changes, for their numbers."""
+
 
 def plot_shares(
     columns: Mapping[str, Any],
@@ -105,7 +108,7 @@ def plot_changes(
         axes.annotate(
             text, (at, place), (away, 0), textcoords="offset points", va="center", ha=side
         )
-    axes.margins(x=0.14)
+    axes.margins(x=_NUMBER / room(axes))
     filled = " (filled: zero excluded)" if sure.any() else ""
     name = f"{what}, percentage points, with {heading}{filled}"
     axes.set_xlabel(wrapped(name, room(axes)), parse_math=False)

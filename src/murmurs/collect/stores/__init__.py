@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -19,12 +21,24 @@ def open_store(place: str | Path, *, quota: int | None = None, collecting: bool 
     collector: for reading and upkeep, but not for new surveys and submissions.
     """
     if isinstance(place, str) and place.startswith(_SERVERS):
-        from murmurs.collect.stores.postgresql import PostgreSQLStore
-
+        with naming_the_extra("server,postgres"):
+            from murmurs.collect.stores.postgresql import PostgreSQLStore
         return PostgreSQLStore(place, quota=quota, collecting=collecting)
-    from murmurs.collect.stores.sqlite import SQLiteStore
-
+    with naming_the_extra("server"):
+        from murmurs.collect.stores.sqlite import SQLiteStore
     return SQLiteStore(place, quota=quota, collecting=collecting)
+
+
+@contextlib.contextmanager
+def naming_the_extra(extra: str) -> Iterator[None]:
+    """Say how to install what an import misses."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f"the store needs {error.name}: install it with pip install 'murmurs[{extra}]'",
+            name=error.name,
+        ) from None
 
 
 def without_password(place: str | Path) -> str:
