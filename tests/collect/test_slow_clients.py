@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Limits
-from murmurs.collect.protocol import MOST_WAITING
+from murmurs.collect.protocol import MOST_WAITING, MOST_WAITING_BYTES
 from murmurs.survey import Survey
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
@@ -195,6 +196,42 @@ def test_requests_that_wait_for_the_first_are_limited(served: Running) -> None:
         _, got = seconds_until_closed(client)
     assert b"HTTP/1.1 503" in got, got
     assert b'"busy"' in got
+
+
+@pytest.fixture
+def held(served: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Requests for /ready are answered once the event is set."""
+    go_on = threading.Event()
+    monkeypatch.setattr(served.store, "check", go_on.wait)
+    yield go_on
+    go_on.set()
+
+
+def test_bodies_that_wait_for_the_first_request_are_limited(
+    served: Running, held: threading.Event
+) -> None:
+    """Otherwise a client could fill the memory with them, beside what bodies may take."""
+    with connected(served) as client:
+        client.sendall(b"GET /ready HTTP/1.1\r\n\r\n")
+        for _ in range(4):
+            client.sendall(HEAD + b"Content-Length: 10000\r\n\r\n" + b" " * 10_000)
+        client.sendall(HEAD + b"Content-Length: 9999999\r\n\r\n" + b" " * MOST_WAITING_BYTES)
+        seconds, got = seconds_until_closed(client)
+    assert got.startswith(b"HTTP/1.1 503"), got
+    assert b'"busy"' in got
+    assert seconds < 6
+
+
+def test_a_connection_that_is_closed_while_requests_wait_does_not_fill_the_log(
+    served: Running, held: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /ready HTTP/1.1\r\n\r\n" * (MOST_WAITING + 2))
+        assert client.recv(4096).startswith(b"HTTP/1.1 503")
+    held.set()
+    assert served.get("/ready").status == 200
+    time.sleep(0.1)
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize("bad", [b"tea\r\n\r\n", b"GET \xff HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02"])
