@@ -13,12 +13,12 @@ from murmurs.boundary.texts import listed
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.collector import Collector
-from murmurs.collect.compute import LIKELIHOOD, Kind, Options, Result, Task, unit_of
+from murmurs.collect.compute import LIKELIHOOD, Kind, Options, Result, Task, is_long, unit_of
 from murmurs.collect.operations import Call
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
-from murmurs.collect.store import Part, keeps_reports
+from murmurs.collect.store import ERA, Part, keeps_reports
 from murmurs.joint import Joint
 from murmurs.present.text import printable
 from murmurs.promise import promise
@@ -92,6 +92,27 @@ class Asking:
         settled = self.survey.terms.minimum_reports is None
         day = None if settled and not self.collector.settings.complete_days else self.today
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the result may take more than a moment: it is then computed by the worker."""
+        count = 0 if isinstance(self.candidates, Mapping) else len(self.candidates or ())
+        if self.options.method == LIKELIHOOD:
+            return True
+        return is_long(self.survey, self.name, count, self.kind)
+
+    def state(self) -> tuple[int, Hashable]:
+        """Return the number of changes, and what differs once reports have been deleted.
+
+        A result that took long is shown for a while after changes, but not if some of its reports
+        were deleted meanwhile: the oldest, or all of them with the survey.
+        """
+        store, fingerprint = self.collector.store, self.entry.fingerprint
+        changes = store.changes(fingerprint)
+        if not self.is_long:  # it is shown only as long as nothing changes
+            return changes, None
+        days = store.days(fingerprint, self.unit.name)
+        return changes, (changes // ERA, min((day for day, _ in days), default=None))
 
     def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:
         """Return a part of the reports, if the survey has the segment."""

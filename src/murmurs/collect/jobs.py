@@ -1,7 +1,8 @@
 """Jobs: results that were computed, are being computed, or wait for their turn.
 
 A result is kept until new reports arrive. One that took long is also kept for a while after that,
-so that somebody who asks again and again gets it, even while reports arrive all the time.
+so that somebody who asks again and again gets it, even while reports arrive all the time. The key
+of a result must differ once some of its reports are deleted.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import msgspec
 
 from murmurs.collect.asking import Asking, entry_of
 from murmurs.collect.collector import Collector
-from murmurs.collect.compute import LIKELIHOOD, Kind, Result, compute, is_long
+from murmurs.collect.compute import Kind, Result, compute
 from murmurs.collect.jobs import Job
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import (
@@ -82,13 +82,11 @@ async def _summary(collector: Collector, call: Call) -> Reply:
 async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     asking = Asking(collector, call, kind)
     asking.parts()  # refuses what makes no sense before anything is read
-    changes = await asyncio.to_thread(collector.store.changes, asking.entry.fingerprint)
-    key, jobs = asking.key, collector.jobs
+    changes, reports = await asyncio.to_thread(asking.state)
+    key, jobs = (asking.key, reports), collector.jobs
     found = jobs.find(key, changes)
     if found is None:
-        count = len(asking.candidates or ()) if not isinstance(asking.candidates, dict) else 0
-        long = is_long(asking.survey, asking.name, count, kind)
-        if long or asking.options.method == LIKELIHOOD:
+        if asking.is_long:
             job = jobs.start(key, changes, asking.task)
             await _until_done(job)
             if job.outcome is None:
