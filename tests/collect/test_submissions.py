@@ -255,8 +255,13 @@ class _Failing:
     [(StoreFullError("the disk /secret is full"), "full"), (StoreError("/secret"), "store")],
 )
 def test_a_full_or_broken_store_answers_503_and_loses_nothing(
-    tmp_path: Path, error: Exception, word: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    error: Exception,
+    word: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("murmurs.collect.collector.READY_SECONDS", 0.0)
     with running(tmp_path, PLAIN, wrapped=_Failing) as served:  # type: ignore[arg-type]
         kept, lost = submission(PLAIN, 1), submission(PLAIN, 2)
         assert served.send(kept, PLAIN).status == 200
