@@ -14,7 +14,9 @@ import pytest
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Limits
 from murmurs.collect.protocol import MOST_WAITING, MOST_WAITING_BYTES
+from murmurs.collect.server import Address
 from murmurs.survey import Survey
+from tests.cli.test_serve import write_certificate
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
 
@@ -59,6 +61,30 @@ def seconds_until_closed(client: socket.socket, drip: bytes = b"") -> tuple[floa
             break
         got += data
     return time.monotonic() - began, got
+
+
+@pytest.mark.parametrize(
+    ("beginning", "least"),
+    [(b"", 0.3), (b"\x16\x03\x01\x02\x00", 0.3), (b"GET / HTTP/1.1\r\n\r\n", 0.0)],
+    ids=["nothing", "a part", "something else"],
+)
+def test_a_client_that_does_not_finish_the_beginning_of_tls_is_cut_off(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    beginning: bytes,
+    least: float,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate()
+    address = Address(port=0, certificate=Path("cert.pem"), key=Path("key.pem"))
+    with running(tmp_path / "store", PLAIN, settings=Settings(SHORT), address=address) as served:
+        with connected(served) as client:
+            client.sendall(beginning)
+            seconds, got = seconds_until_closed(client)
+        assert b"HTTP/1.1" not in got
+        assert least <= seconds < 6
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Limits:
     rate: float | None = None
     """Requests per second for each submit key; requests without a key share one."""
     header_seconds: float = 10.0
-    """The time in which the head of a request must arrive."""
+    """The time in which the head of a request must arrive, and before it the handshake of TLS."""
     body_seconds: float = 30.0
     """The time in which the body must arrive."""
     write_seconds: float = 30.0
