@@ -447,3 +447,15 @@ def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         reply = waited(served, "/results/cafe/word", token)
         assert (reply.status, reply.error) == (503, "given-up")
         assert served.get("/results/cafe/drink", token).status == 200
+
+
+def test_files_in_the_folder_of_the_collector_are_not_taken_for_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is a Python of its own, which would look there first."""
+    (tmp_path / "msgspec.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    with running(tmp_path / "store", SURVEY) as served:
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        reply = waited(served, "/results/cafe/word", served.token("read"))
+        assert reply.status == 200, reply.body
