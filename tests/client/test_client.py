@@ -616,6 +616,18 @@ def test_the_state_file_is_private_and_holds_no_answer(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["me.json", "me.json.lock"]
 
 
+def test_links_to_one_state_take_turns(tmp_path: Path) -> None:
+    """Otherwise two processes would each save what the other had not seen, and spend once for two."""
+    there, link = tmp_path / "there", tmp_path / "link.json"
+    there.mkdir()
+    link.symlink_to(there / "me.json")
+    client(state=link).answer(ANSWERS)
+    assert sorted(p.name for p in there.iterdir()) == ["me.json", "me.json.lock"]
+    assert [p.name for p in tmp_path.iterdir() if p.is_file() and not p.is_symlink()] == []
+    assert link.is_symlink()
+    assert client(state=there / "me.json").spent == client(state=link).spent > 0
+
+
 def test_file_and_mapping_hold_the_same(tmp_path: Path) -> None:
     mapping: dict[str, Any] = {}
     client(state=mapping).answer(ANSWERS)
