@@ -617,7 +617,7 @@ def test_the_state_file_is_private_and_holds_no_answer(tmp_path: Path) -> None:
 
 
 def test_links_to_one_state_take_turns(tmp_path: Path) -> None:
-    """Otherwise two processes would each save what the other had not seen, and spend once for two."""
+    """Otherwise each of two processes could overwrite what the other has spent."""
     there, link = tmp_path / "there", tmp_path / "link.json"
     there.mkdir()
     link.symlink_to(there / "me.json")

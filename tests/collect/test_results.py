@@ -19,6 +19,7 @@ from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.routes import results
 from murmurs.collect.store import Part
+from murmurs.dictionary.letters import ALPHABET
 from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
@@ -200,6 +201,35 @@ def test_candidates_come_in_the_query_or_in_the_body(served: Running, token: str
     assert asked["labels"] == ["Luna", "Leo", "(other)"]
     assert served.get("/results/cafe/cat", token).status == 400  # it needs candidates
     assert served.get("/results/cafe/drink?candidates=tea", token).status == 400
+
+
+@pytest.mark.parametrize(
+    ("path", "way_out"),
+    [
+        ("cat", "as candidates=... for each, or as a list in the body of POST"),
+        ("cat/trend", "as candidates=... for each, or as a list in the body of POST"),
+        ("word/trend", "as candidates=... for each, or as a list in the body of POST"),
+        (
+            "word/compare?segment=north&other_segment=south",
+            "as candidates=... for each, or as a list in the body of POST",
+        ),
+        ("age+dog", 'as {"dog": [...]} in the body of POST'),
+        ("drink?method=joint", "use method=shrinkage"),
+    ],
+)
+def test_refusals_name_what_a_request_can_have(
+    served: Running, token: str, path: str, way_out: str
+) -> None:
+    """They do not name what the library takes; and no search begins that would be for nothing."""
+    reply = waited(served, f"/results/cafe/{path}", token)
+    assert (reply.status, reply.error) == (400, "query")
+    assert reply.document["reason"].endswith(way_out)
+    assert "[...]" not in reply.document["reason"].replace('{"dog": [...]}', "")
+
+
+def test_strings_of_the_default_alphabet_are_no_formulas_of_spreadsheets() -> None:
+    """One that does something needs one of these; strings of a dictionary come from anybody."""
+    assert not set(ALPHABET) & set("=+@(!|\t\r\n")
 
 
 def test_a_trend_and_a_comparison_are_those_of_the_library(served: Running, token: str) -> None:

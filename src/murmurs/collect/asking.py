@@ -13,7 +13,16 @@ from murmurs.boundary.texts import listed
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.collector import Collector
-from murmurs.collect.compute import LIKELIHOOD, Kind, Options, Result, Task, is_long, unit_of
+from murmurs.collect.compute import (
+    LIKELIHOOD,
+    Kind,
+    Options,
+    Result,
+    Task,
+    is_long,
+    is_searched,
+    unit_of,
+)
 from murmurs.collect.operations import Call
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
@@ -55,6 +64,13 @@ class Asking:
         self.today = collector.unfinished_day
         self.candidates = self._candidates(call.body)
         self.options = self._options()
+        if kind != "estimate" and self.candidates is None and is_searched(self.survey, self.name):
+            raise RefusedError(
+                400,
+                "query",
+                f"{shown(self.name)} is open, and each period or segment has strings of its own: say "
+                "which to compare, as candidates=... for each, or as a list in the body of POST",
+            )
 
     def _candidates(self, body: Any) -> Any:
         given = body if body is not None else (self.query.candidates or None)

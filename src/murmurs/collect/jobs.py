@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from murmurs.collect.compute import Result, Task
 from murmurs.collect.refusals import RefusedError, busy
+from murmurs.collect.wording import in_a_request
 from murmurs.collect.worker import Worker, WorkerGoneError
 
 log = logging.getLogger("murmurs.collect")
@@ -148,7 +149,7 @@ class Jobs:
         except RefusedError as refusal:
             job.outcome = refusal
         except ValueError as error:
-            job.outcome = RefusedError(400, "query", str(error))
+            job.outcome = RefusedError(400, "query", in_a_request(error))
         except WorkerGoneError as error:
             job.outcome = RefusedError(503, "given-up", str(error))
         except Exception:

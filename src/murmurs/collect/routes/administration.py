@@ -21,6 +21,7 @@ from murmurs.collect.refusals import RefusedError
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import UnknownSurveyError
+from murmurs.collect.wording import shown_sentence
 from murmurs.survey import Survey
 
 BYTES = "application/octet-stream"
@@ -132,7 +133,7 @@ async def _create(collector: Collector, call: Call) -> Reply:
     try:
         survey = await asyncio.to_thread(Survey.from_json, call.body)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise RefusedError(400, "form", shown_error(error)) from None
+        raise RefusedError(400, "form", shown_sentence(str(error))) from None
     unfit = why_unfit(survey)
     if unfit is not None:
         raise RefusedError(400, "form", f"this survey cannot be served: {unfit}")
@@ -191,11 +192,11 @@ async def _make_token(collector: Collector, call: Call) -> Reply:
     try:
         text, token = tokens.new_token(wanted.name, wanted.scope, tuple(wanted.surveys))
     except (ValueError, TypeError) as error:
-        raise RefusedError(400, "form", shown_error(error)) from None
+        raise RefusedError(400, "form", shown_sentence(str(error))) from None
     try:
         await _refreshed(collector, collector.store.add_token, token)
     except ValueError as error:
-        raise RefusedError(409, "name", shown_error(error)) from None
+        raise RefusedError(409, "name", shown_sentence(str(error))) from None
     return json_reply(MadeToken(token.name, token.scope, list(token.surveys), text), 201)
 
 
@@ -228,12 +229,6 @@ def _parts(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[byt
     with folder, path.open("rb") as file:
         while part := file.read(_PART):
             yield part
-
-
-def shown_error(error: Exception) -> str:
-    """Return an error as one short sentence without control characters."""
-    text = str(error)
-    return text if len(text) <= 600 and text.isprintable() else shown(text, 600)
 
 
 _ONE = "/admin/surveys/{survey}/{version:version}"

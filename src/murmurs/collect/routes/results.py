@@ -25,8 +25,8 @@ from murmurs.collect.queries import (
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
-from murmurs.collect.routes.administration import shown_error
 from murmurs.collect.store import Part
+from murmurs.collect.wording import in_a_request
 
 WAIT = 1.0
 """Seconds for which a request waits for the worker before it is told to come back."""
@@ -112,7 +112,7 @@ def _now(asking: Asking) -> Result:
     try:
         return compute(asking.task(), _unseen)
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        raise RefusedError(400, "query", shown_error(error)) from None
+        raise RefusedError(400, "query", in_a_request(error)) from None
 
 
 def _unseen(done: float) -> None:
