@@ -68,8 +68,8 @@ class Asking:
             raise RefusedError(
                 400,
                 "query",
-                f"{shown(self.name)} is open, and each period or segment has strings of its own: say "
-                "which to compare, as candidates=... for each, or as a list in the body of POST",
+                f"{shown(self.name)} is open, and each period or segment has strings of its own: "
+                "say which, as candidates=... for each, or as a list in the body of POST",
             )
 
     def _candidates(self, body: Any) -> Any:

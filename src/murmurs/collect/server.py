@@ -66,11 +66,12 @@ class _Loop(uvloop.Loop):
 
     handshake_seconds: float
 
-    async def create_server(self, *arguments: Any, **given: Any) -> asyncio.AbstractServer:
+    async def create_server(self, *arguments: Any, **given: Any) -> asyncio.Server:
         """Return a server."""
         if given.get("ssl") is not None:
             given["ssl_handshake_timeout"] = self.handshake_seconds
-        return await super().create_server(*arguments, **given)
+        made: asyncio.Server = await super().create_server(*arguments, **given)  # type: ignore[assignment]
+        return made
 
 
 class _Config(uvicorn.Config):
