@@ -15,8 +15,10 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
+from murmurs.collect.collector import Settings
 from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
+from murmurs.collect.limits import Limits
 from murmurs.collect.routes import results
 from murmurs.collect.store import Part
 from murmurs.dictionary.letters import ALPHABET
@@ -339,6 +341,21 @@ def test_the_likelihood_of_reports_is_for_the_table_that_they_are_of(
         assert "for the table of 'age+dog'" in reply.document["reason"]
     reply = waited(served, f"/results/cafe/drink{query}", token)
     assert "are not kept, as counts suffice" in reply.document["reason"]
+
+
+def test_the_likelihood_of_more_reports_than_fit_in_memory_is_refused(tmp_path: Path) -> None:
+    """Otherwise the memory of the collector would grow with the population."""
+    settings = Settings(Limits(reports=PEOPLE))
+    with running(tmp_path, SURVEY, settings=settings) as served:
+        token, path = served.token("read"), "/results/cafe/age+dog?method=report_likelihood"
+        form = FORM.make(columns(1, 0.0), segment="north")
+        assert served.send(form, SURVEY, binary=True).status == 200
+        assert waited(served, path, token, {"dog": ["Rex"]}).status == 200
+        other = FORM.make(columns(2, 0.0), segment="north")
+        assert served.send(other, SURVEY, binary=True).status == 200
+        reply = waited(served, f"{path}&to=2100-01-01", token, {"dog": ["Rex"]})
+        assert (reply.status, reply.error) == (400, "query")
+        assert f"takes at most {PEOPLE:,} reports" in reply.document["reason"]
 
 
 def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> None:

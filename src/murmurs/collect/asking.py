@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -28,6 +28,7 @@ from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import ERA, Part, keeps_reports
+from murmurs.collect.stores.folding import joined
 from murmurs.joint import Joint
 from murmurs.present.text import printable
 from murmurs.promise import promise
@@ -189,16 +190,28 @@ class Asking:
                 f"method {LIKELIHOOD} is for the table of {shown(self.unit.name)}, not for its "
                 "questions, trends or comparisons: choose another method",
             )
-        reports: list[bytes] = []
-        for piece in self.collector.disclosure.parts(self.survey, parts["all"], self.today):
-            reports += self.collector.store.reports(piece)
+        mechanism, reports = self.unit.mechanism, list(self._kept(parts["all"]))
         if not reports:
             raise self._too_few(1)
-        mechanism = self.unit.mechanism
-        counts = mechanism.count_checked([mechanism.shape.view(b"".join(reports))])
+        counts = mechanism.count_checked(joined(reports, mechanism.shape))
         found = (("all", counts.n, counts.cells),)
         text = self.entry.published.decode()
         return Task(text, self.name, self.kind, found, self.options, tuple(reports))
+
+    def _kept(self, part: Part) -> Iterator[bytes]:
+        """Return the reports that are kept, in batches, unless they are too many for the memory."""
+        most, size = self.collector.limits.reports, 0
+        for piece in self.collector.disclosure.parts(self.survey, part, self.today):
+            for batch in self.collector.store.reports(piece):
+                size += len(batch)
+                if size > most * self.unit.mechanism.shape.size:
+                    raise RefusedError(
+                        400,
+                        "query",
+                        f"method {LIKELIHOOD} takes at most {most:,} reports, and there are more: "
+                        "choose another method, or a shorter period",
+                    )
+                yield batch
 
     def _too_few(self, needed: int) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1

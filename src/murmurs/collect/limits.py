@@ -44,6 +44,8 @@ class Limits:
     """Bytes of the head of a request."""
     candidates: int = 20_000
     """Strings that one request for results may look for."""
+    reports: int = 2_000_000
+    """Reports that one result may be computed from one by one; most need only their counts."""
 
 
 JSON_WEIGHT = 40
