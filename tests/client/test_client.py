@@ -6,6 +6,7 @@ import itertools
 import json
 import multiprocessing
 import stat
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -614,6 +615,25 @@ def test_the_state_file_is_private_and_holds_no_answer(tmp_path: Path) -> None:
     client(state=path, clock=Clock(1_900_000_000)).answer(answers)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sorted(p.name for p in tmp_path.iterdir()) == ["me.json", "me.json.lock"]
+
+
+def test_clients_with_one_mapping_take_turns() -> None:
+    """Otherwise each of two threads could overwrite what the other has spent."""
+    state: dict[str, Any] = {}
+    survey = changed("")
+    other = threading.Thread(
+        target=lambda: client(survey, state, memory="value").answer({"cafe": "a", "hot": "no"})
+    )
+
+    def clock() -> float:  # it is asked while the first client has read the state
+        if not other.is_alive():
+            other.start()
+            other.join(0.3)
+        return 1_800_000_000.0
+
+    client(survey, state, memory="value", clock=clock).answer({"cafe": "a", "hot": "no"})
+    other.join()
+    assert client(survey, state, memory="value").queued == 2
 
 
 def test_links_to_one_state_take_turns(tmp_path: Path) -> None:

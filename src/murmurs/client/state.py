@@ -148,14 +148,16 @@ class InMapping:
     The value consists of dicts, lists, text and numbers: the caller stores it, for example as JSON.
     """
 
+    LOCK = threading.Lock()
+    """One for all mappings, as several clients may have the same one."""
+
     def __init__(self, mapping: MutableMapping[str, Any]) -> None:
         self._mapping = mapping
-        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads with this client away from the state."""
-        with self._lock:
+        """Keep other threads away from the state, with this client or another."""
+        with self.LOCK:
             yield
 
     def read(self) -> State | None:
