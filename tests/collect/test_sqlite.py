@@ -273,8 +273,9 @@ def test_others_cannot_read_the_files_in_a_directory_that_was_there(tmp_path: Pa
     with contextlib.closing(SQLiteStore(tmp_path)) as store:
         store.publish(PLAIN, 1)
         store.add([submission(PLAIN, 1)], 1)
-        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob(f"{DATABASE}*")}
-    assert modes == dict.fromkeys(("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"), 0o600)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    names = ("lock", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm")
+    assert modes == dict.fromkeys(names, 0o600)
 
 
 def test_a_place_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
