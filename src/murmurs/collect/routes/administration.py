@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
+import logging
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +19,14 @@ from murmurs.collect.catalogue import Entry, date_of, day_of, why_unfit
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import Version
-from murmurs.collect.refusals import RefusedError
+from murmurs.collect.refusals import RefusedError, unavailable
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.surveys import no_survey
-from murmurs.collect.store import UnknownSurveyError
+from murmurs.collect.store import StoreFullError, UnknownSurveyError
 from murmurs.collect.wording import shown_sentence
 from murmurs.survey import Survey
+
+log = logging.getLogger("murmurs.collect")
 
 BYTES = "application/octet-stream"
 
@@ -212,13 +216,17 @@ async def _revoke(collector: Collector, call: Call) -> Reply:
 
 
 async def _backup(collector: Collector, call: Call) -> Reply:
-    folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
-    try:
-        path = Path(folder.name) / "backup"
-        await asyncio.to_thread(collector.store.backup, path)
-    except BaseException:
-        folder.cleanup()
-        raise
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
+            stack.callback(folder.cleanup)
+            path = Path(folder.name) / "backup"
+            await asyncio.to_thread(collector.store.backup, path)
+        except (OSError, StoreFullError) as error:
+            log.error("a backup could not be written: %s", error)
+            reason = "there is no room for a copy among the temporary files of the collector"
+            raise unavailable("full", reason) from None
+        stack.pop_all()
     name = f"murmurs-{date_of(collector.today)}.backup"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(_parts(path, folder), media=BYTES, headers=headers)
