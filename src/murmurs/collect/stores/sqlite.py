@@ -277,7 +277,10 @@ class SQLiteStore(Relational):
     def _check_room(self) -> None:
         with self._translated():
             self._check_open()
-            free = shutil.disk_usage(self.directory).free
+            try:
+                free = shutil.disk_usage(self.directory).free
+            except OSError as error:  # a disk that is no longer mounted, for example
+                raise StoreError(f"cannot reach {self.directory}: {error.strerror}") from None
             if free < RESERVE:
                 raise StoreFullError(
                     f"the disk with {self.directory} has only {free:,} bytes left: make room, and "
