@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Limits
-from murmurs.collect.protocol import MOST_WAITING, MOST_WAITING_BYTES
+from murmurs.collect.metrics import Metrics
+from murmurs.collect.protocol import MOST_WAITING, Guarded
 from murmurs.collect.server import Address
 from murmurs.survey import Survey
 from tests.cli.test_serve import write_certificate
@@ -233,19 +238,40 @@ def held(served: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading
     go_on.set()
 
 
-def test_bodies_that_wait_for_the_first_request_are_limited(
-    served: Running, held: threading.Event
-) -> None:
+@pytest.mark.parametrize(("number", "is_refused"), [(6, False), (7, True)])
+def test_bodies_that_wait_for_the_first_request_are_limited(number: int, is_refused: bool) -> None:
     """Otherwise a client could fill the memory with them, beside what bodies may take."""
-    with connected(served) as client:
-        client.sendall(b"GET /ready HTTP/1.1\r\n\r\n")
-        for _ in range(4):
-            client.sendall(HEAD + b"Content-Length: 10000\r\n\r\n" + b" " * 10_000)
-        client.sendall(HEAD + b"Content-Length: 9999999\r\n\r\n" + b" " * MOST_WAITING_BYTES)
-        seconds, got = seconds_until_closed(client)
-    assert got.startswith(b"HTTP/1.1 503"), got
-    assert b'"busy"' in got
-    assert seconds < 6
+
+    async def never(scope: object, receive: object, send: object) -> None:
+        await asyncio.Event().wait()
+
+    async def received(data: bytes) -> tuple[bytes, bool]:
+        config = uvicorn.Config(never, ws="none", log_config=None)
+        config.load()
+        transport = mock.Mock(asyncio.Transport, is_closing=lambda: False)
+        transport.get_extra_info.return_value = None
+        protocol = Guarded(
+            limits=Limits(),
+            metrics=Metrics(),
+            config=config,
+            server_state=ServerState(),
+            app_state={},
+        )
+        protocol.connection_made(transport)
+        protocol.data_received(data)
+        assert len(protocol.pipeline) == (0 if is_refused else number)
+        await asyncio.sleep(0)
+        found = (
+            b"".join(call.args[0] for call in transport.write.mock_calls),
+            transport.close.called,
+        )
+        protocol.connection_lost(None)
+        return found
+
+    one = HEAD + b"Content-Length: 10000\r\n\r\n" + b" " * 10_000
+    written, closed = asyncio.run(received(b"GET /ready HTTP/1.1\r\n\r\n" + one * number))
+    assert written.startswith(b"HTTP/1.1 503") == is_refused
+    assert (b'"busy"' in written) == closed == is_refused
 
 
 def test_a_connection_that_is_closed_while_requests_wait_does_not_fill_the_log(
