@@ -636,6 +636,14 @@ def test_clients_with_one_mapping_take_turns() -> None:
     assert client(survey, state, memory="value").queued == 2
 
 
+def test_a_clock_may_ask_another_client() -> None:
+    """The lock of all mappings keeps other threads away, not this one."""
+    other = client(state={})
+    asking = client(state={}, clock=lambda: 1_800_000_000 + other.queued)
+    asking.answer(ANSWERS)
+    assert asking.queued == 1
+
+
 def test_links_to_one_state_take_turns(tmp_path: Path) -> None:
     """Otherwise each of two processes could overwrite what the other has spent."""
     there, link = tmp_path / "there", tmp_path / "link.json"

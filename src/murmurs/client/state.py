@@ -148,7 +148,7 @@ class InMapping:
     The value consists of dicts, lists, text and numbers: the caller stores it, for example as JSON.
     """
 
-    LOCK = threading.Lock()
+    LOCK = threading.RLock()
     """One for all mappings, as several clients may have the same one."""
 
     def __init__(self, mapping: MutableMapping[str, Any]) -> None:
