@@ -70,10 +70,16 @@ def test_refusals_and_problems_are_told(desk: Path) -> None:
         refused = run("drink=tea", "--to", address)
     assert "Refused: " in refused.output
     assert "'the survey is closed'" in refused.output
+    assert refused.exit_code == 1
     lost = run("drink=tea", "--to", address)
     assert "Not sent: the collector cannot be reached" in lost.output
-    assert lost.exit_code == 0
+    assert "It is kept." in lost.output
+    assert lost.exit_code == 1
     early = run("--to", address)  # within a minute of the failure, nothing is tried
+    assert "Not sent: the last try failed, and it is too early for another." in early.output
+    assert early.exit_code == 1
+    told = run("--to", address, "--json")
+    assert (json.loads(told.stdout)["waiting"], told.exit_code) == (1, 1)
     assert early.output.startswith("Spent so far: epsilon 2 of 3.\nSent: 0. Waiting: 1.\n")
     assert 1 <= int(early.output.partition("can be sent in ")[2].split()[0]) <= 60
     run("drink=tea")
@@ -119,5 +125,13 @@ def test_plain_http_to_another_machine_is_allowed_by_its_option(
 ) -> None:
     monkeypatch.setattr(HTTP, "__call__", lambda transport, body: Reply(503, b""))
     done = run("drink=tea", "--to", "http://collect.example.org", "--plain")
-    assert done.exit_code == 0, done.output
+    assert done.exit_code == 1, done.output  # it was not taken
     assert "Sent: 0. Waiting: 1." in done.output
+
+
+def test_what_is_not_due_yet_is_no_failure(desk: Path) -> None:
+    with server(lambda _: (500, {}, b"")) as (address, _):
+        later = run("drink=tea", "--to", address, "--delay", "3600")
+    assert later.exit_code == 0
+    assert "Sent: 0. Waiting: 1." in later.output
+    assert "Not sent" not in later.output

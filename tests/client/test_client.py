@@ -6,6 +6,7 @@ import itertools
 import json
 import multiprocessing
 import stat
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -614,6 +615,45 @@ def test_the_state_file_is_private_and_holds_no_answer(tmp_path: Path) -> None:
     client(state=path, clock=Clock(1_900_000_000)).answer(answers)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sorted(p.name for p in tmp_path.iterdir()) == ["me.json", "me.json.lock"]
+
+
+def test_clients_with_one_mapping_take_turns() -> None:
+    """Otherwise each of two threads could overwrite what the other has spent."""
+    state: dict[str, Any] = {}
+    survey = changed("")
+    other = threading.Thread(
+        target=lambda: client(survey, state, memory="value").answer({"cafe": "a", "hot": "no"})
+    )
+
+    def clock() -> float:  # it is asked while the first client has read the state
+        if not other.is_alive():
+            other.start()
+            other.join(0.3)
+        return 1_800_000_000.0
+
+    client(survey, state, memory="value", clock=clock).answer({"cafe": "a", "hot": "no"})
+    other.join()
+    assert client(survey, state, memory="value").queued == 2
+
+
+def test_a_clock_may_ask_another_client() -> None:
+    """The lock of all mappings keeps other threads away, not this one."""
+    other = client(state={})
+    asking = client(state={}, clock=lambda: 1_800_000_000 + other.queued)
+    asking.answer(ANSWERS)
+    assert asking.queued == 1
+
+
+def test_links_to_one_state_take_turns(tmp_path: Path) -> None:
+    """Otherwise each of two processes could overwrite what the other has spent."""
+    there, link = tmp_path / "there", tmp_path / "link.json"
+    there.mkdir()
+    link.symlink_to(there / "me.json")
+    client(state=link).answer(ANSWERS)
+    assert sorted(p.name for p in there.iterdir()) == ["me.json", "me.json.lock"]
+    assert [p.name for p in tmp_path.iterdir() if p.is_file() and not p.is_symlink()] == []
+    assert link.is_symlink()
+    assert client(state=there / "me.json").spent == client(state=link).spent > 0
 
 
 def test_file_and_mapping_hold_the_same(tmp_path: Path) -> None:

@@ -202,6 +202,30 @@ def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:
     assert device.spent == 3.0
 
 
+CUT = """
+import os, sys
+from murmurs.client import Client
+from tests.client.test_crashes import SURVEY
+
+os.replace = lambda *_, **__: os._exit(9)
+Client(SURVEY, sys.argv[1]).answer({"hot": "yes"})
+"""
+
+
+def test_what_a_killed_process_left_is_deleted(tmp_path: Path) -> None:
+    """It holds a secret. What belongs to another state, or to another program, stays."""
+    path, other = tmp_path / "me.json", tmp_path / "other.json"
+    for state in (path, other):
+        command = [sys.executable, "-c", CUT, str(state)]
+        assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == 9
+    (tmp_path / ".murmurs-0123456789abcdef").touch()
+    assert len(list(tmp_path.glob(".murmurs-*"))) == 3
+    Client(SURVEY, path).answer({"hot": "yes"})
+    assert len(list(tmp_path.glob(".murmurs-*"))) == 2
+    assert Client(SURVEY, other).spent == 0.0
+    assert [left.name for left in tmp_path.glob(".murmurs-*")] == [".murmurs-0123456789abcdef"]
+
+
 KILLED = """
 import sys, time
 from murmurs.client import Client

@@ -138,3 +138,19 @@ def test_what_waited_is_taken_in_few_requests(size: int, tmp_path: Path) -> None
         assert device.send(transport).taken == size
         assert len(requests) == -(-size // 50)
         assert counted(collector, "drink") == size
+
+
+def test_what_is_answered_in_the_last_minute_is_counted(tmp_path: Path) -> None:
+    """It is sent hours later, when the last day is over."""
+    survey = Survey.from_toml(TOML.replace('every = "day"', 'every = "day"\ncloses = 2026-12-13'))
+    clock = Clock(20_800 * 86_400 + 86_399)
+    with running(tmp_path, survey) as collector:
+        address = HTTP(f"http://127.0.0.1:{collector.port}")
+        device = Client(survey, {}, segment="north", clock=clock)
+        device.answer(ANSWERS)
+        assert device.next_send_after is not None
+        clock.now = device.next_send_after
+        collector.clock.day = clock.now // 86_400
+        assert collector.clock.day == 20_801
+        sent = device.send(address)
+        assert (sent.taken, sent.refused) == (1, ())

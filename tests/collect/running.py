@@ -114,6 +114,7 @@ def running(
     *surveys: Survey,
     settings: Settings | None = None,
     wrapped: Callable[[Store], Store] = lambda store: store,
+    address: Address | None = None,
 ) -> Iterator[Running]:
     """Run a collector with these surveys until the end of the block."""
     clock = Clock()
@@ -127,7 +128,7 @@ def running(
         stack.callback(writer.close)
         collector = Collector(store, writer, settings, clock)
         stack.callback(collector.jobs.close)
-        address = Address(port=0)
+        address = address or Address(port=0)
         opened = address.listen()
         server = Server(collector, address)
         thread = in_thread(server, opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import apsw
 import pytest
 
 from murmurs.collect import tokens
@@ -235,6 +237,30 @@ def test_a_backup_is_a_store(served: Running, tmp_path: Path) -> None:
         ids = db.execute("select count(*) from ids").fetchone()
     db.close()
     assert ids == (1,)
+
+
+def test_a_backup_without_room_for_it_is_refused_with_the_reason(
+    served: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    admin = served.token("admin")
+
+    class Full:
+        def execute(self, *_: object) -> None:
+            raise apsw.FullError
+
+        def close(self) -> None:
+            pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr(served.store, "_connected", Full)
+        reply = served.get("/admin/backup", admin)
+    assert (reply.status, reply.error) == (503, "full")
+    assert f"the disk with {tempfile.gettempdir()}" in caplog.text
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    reply = served.get("/admin/backup", admin)
+    assert (reply.status, reply.error) == (503, "full")
+    assert b"temporary files" in reply.body
+    assert served.send(submission(PLAIN, 1), PLAIN).status == 200
 
 
 def test_every_answer_has_strict_headers_and_none_names_the_server(served: Running) -> None:

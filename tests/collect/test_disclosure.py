@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from murmurs.collect.store import ERA, Part
 from murmurs.counts import Counts
 from murmurs.submission import JSON_TYPE, SubmissionForm
 from murmurs.survey import Survey
-from tests.collect.running import DAY, Running, running
+from tests.collect.running import DAY, Reply, Running, running
 
 MINIMUM = 100
 SURVEY = Survey.from_toml(
@@ -191,6 +192,49 @@ def test_a_day_is_over_when_what_arrived_on_it_has_been_written(tmp_path: Path) 
             sent(served, 1)
         with mock.patch.object(served.collector, "_clock", return_value=midnight + 400):
             assert served.get("/results/few/hot", token).document["reports"] == 501
+
+
+JOINT = Survey.from_toml("""
+name = "few"
+[[questions]]
+name = "age"
+labels = ["young", "old"]
+mechanism = {name = "KRR", epsilon = 1.0}
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+mechanism = {name = "KRR", epsilon = 1.0}
+[[joint]]
+name = "both"
+questions = ["age", "hot"]
+""")
+
+
+def of_both(served: Running, token: str) -> Reply:
+    while (reply := served.get("/results/few/both", token)).status == 202:
+        pass
+    return reply
+
+
+@pytest.mark.parametrize("how", ["the survey", "its reports"])
+def test_a_result_that_took_long_is_not_shown_once_its_reports_are_deleted(
+    tmp_path: Path, how: str
+) -> None:
+    """Such a result is kept for a minute and more, whatever else changes."""
+    with running(tmp_path, JOINT) as served:
+        admin = served.token("admin")
+        made = SubmissionForm(JOINT).make({"both": [[0, 0], [1, 1], [0, 1]]})
+        assert served.send(made, JOINT).status == 200
+        assert of_both(served, admin).document["reports"] == 3
+        if how == "the survey":
+            assert served.ask("DELETE", "/admin/surveys/few/1", token=admin).status == 204
+            body = JOINT.to_json().encode()
+            served.ask("POST", "/admin/surveys", body, token=admin, Content_Type=JSON_TYPE)
+        else:
+            day = {"before": "2100-01-01"}
+            forgotten = served.post("/admin/surveys/few/1/forget", day, admin)
+            assert forgotten.document == {"forgotten": 3}
+        assert of_both(served, admin).error == "few"
 
 
 def test_complete_days_only(tmp_path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from murmurs.collect.collector import READY_SECONDS
 from murmurs.collect.limits import JSON_WEIGHT
 from murmurs.submission import BadSubmissionError, SubmissionForm, read_json
 from tests.collect.made import PLAIN, submission
@@ -46,3 +49,31 @@ def test_a_body_of_small_values_is_refused_in_good_time(tmp_path: Path) -> None:
         reply = served.submit(text.encode())
         assert (reply.status, reply.error) == (400, "report")
         assert len(reply.body) < 1000
+
+
+def test_the_store_is_written_to_at_most_once_a_second_for_all_who_ask_whether_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody may ask: nobody can wear out the disk, hold the writer or take all threads so."""
+    with running(tmp_path, PLAIN) as served:
+        looks, go_on = [], threading.Event()
+
+        def check() -> None:
+            looks.append(time.monotonic())
+            go_on.wait(10)
+
+        monkeypatch.setattr(served.store, "check", check)
+        asks = [threading.Thread(target=served.get, args=["/ready"]) for _ in range(20)]
+        for ask in asks:
+            ask.start()
+        time.sleep(0.3)
+        assert served.get("/results/plain/hot", served.token("read")).error == "few"
+        assert len(looks) == 1
+        go_on.set()
+        for ask in asks:
+            ask.join()
+        assert served.get("/ready").status == 200
+        assert len(looks) == 1
+        time.sleep(READY_SECONDS)
+        assert served.get("/ready").status == 200
+        assert len(looks) == 2

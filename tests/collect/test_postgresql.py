@@ -181,6 +181,23 @@ def test_a_server_that_stays_away_is_reported(
         assert store.add([submission(PLAIN, 1)], 1) == [True]
 
 
+@pytest.mark.parametrize("reads_on", [True, False])
+def test_a_connection_that_is_lost_while_reading_is_reported(url: str, reads_on: bool) -> None:
+    def read(store: PostgreSQLStore) -> None:
+        with store._read() as session:
+            ((process,),) = session.run("select pg_backend_pid()")
+            with contextlib.closing(psycopg.connect(url, autocommit=True)) as other:
+                other.execute("select pg_terminate_backend(%s, 5000)", (process,))
+            if reads_on:
+                session.run("select 1")
+
+    with contextlib.closing(open_store(url)) as store:
+        assert isinstance(store, PostgreSQLStore)
+        with pytest.raises(StoreError, match="cannot reach the PostgreSQL database"):
+            read(store)
+        assert store.collections() == ()
+
+
 @pytest.mark.parametrize("lost", [psycopg.OperationalError, psycopg.errors.DeadlockDetected])
 def test_a_commit_of_unknown_outcome_counts_once(
     stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, lost: type[psycopg.Error]

@@ -15,10 +15,13 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
+from murmurs.collect.collector import Settings
 from murmurs.collect.compute import Progress, Result, Task, compute, is_long
 from murmurs.collect.jobs import MOST_ROWS, Jobs
+from murmurs.collect.limits import Limits
 from murmurs.collect.routes import results
 from murmurs.collect.store import Part
+from murmurs.dictionary.letters import ALPHABET
 from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
@@ -202,6 +205,35 @@ def test_candidates_come_in_the_query_or_in_the_body(served: Running, token: str
     assert served.get("/results/cafe/drink?candidates=tea", token).status == 400
 
 
+@pytest.mark.parametrize(
+    ("path", "way_out"),
+    [
+        ("cat", "with candidates=Luna&candidates=Leo in the query, or POST a list"),
+        ("cat/trend", "with candidates=Luna&candidates=Leo in the query, or POST a list"),
+        ("word/trend", "with candidates=Luna&candidates=Leo in the query, or POST a list"),
+        (
+            "word/compare?segment=north&other_segment=south",
+            "with candidates=Luna&candidates=Leo in the query, or POST a list",
+        ),
+        ("age+dog", """POST the strings to look for, as {"dog": ["Luna", "Leo"]}, for 'dog'"""),
+        ("drink?method=joint", "use method=shrinkage"),
+    ],
+)
+def test_refusals_name_what_a_request_can_have(
+    served: Running, token: str, path: str, way_out: str
+) -> None:
+    """They do not name what the library takes; and no search begins that would be for nothing."""
+    reply = waited(served, f"/results/cafe/{path}", token)
+    assert (reply.status, reply.error) == (400, "query")
+    assert reply.document["reason"].endswith(way_out)
+    assert "[...]" not in reply.document["reason"]
+
+
+def test_strings_of_the_default_alphabet_are_no_formulas_of_spreadsheets() -> None:
+    """One that does something needs one of these; strings of a dictionary come from anybody."""
+    assert not set(ALPHABET) & set("=+@(!|\t\r\n")
+
+
 def test_a_trend_and_a_comparison_are_those_of_the_library(served: Running, token: str) -> None:
     question = SURVEY.question("drink")
     weeks = [
@@ -309,6 +341,21 @@ def test_the_likelihood_of_reports_is_for_the_table_that_they_are_of(
         assert "for the table of 'age+dog'" in reply.document["reason"]
     reply = waited(served, f"/results/cafe/drink{query}", token)
     assert "are not kept, as counts suffice" in reply.document["reason"]
+
+
+def test_the_likelihood_of_more_reports_than_fit_in_memory_is_refused(tmp_path: Path) -> None:
+    """Otherwise the memory of the collector would grow with the population."""
+    settings = Settings(Limits(reports=PEOPLE))
+    with running(tmp_path, SURVEY, settings=settings) as served:
+        token, path = served.token("read"), "/results/cafe/age+dog?method=report_likelihood"
+        form = FORM.make(columns(1, 0.0), segment="north")
+        assert served.send(form, SURVEY, binary=True).status == 200
+        assert waited(served, path, token, {"dog": ["Rex"]}).status == 200
+        other = FORM.make(columns(2, 0.0), segment="north")
+        assert served.send(other, SURVEY, binary=True).status == 200
+        reply = waited(served, f"{path}&to=2100-01-01", token, {"dog": ["Rex"]})
+        assert (reply.status, reply.error) == (400, "query")
+        assert f"takes at most {PEOPLE:,} reports" in reply.document["reason"]
 
 
 def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> None:
@@ -467,3 +514,15 @@ def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
         reply = waited(served, "/results/cafe/word", token)
         assert (reply.status, reply.error) == (503, "given-up")
         assert served.get("/results/cafe/drink", token).status == 200
+
+
+def test_files_in_the_folder_of_the_collector_are_not_taken_for_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is a Python of its own, which would look there first."""
+    (tmp_path / "msgspec.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    with running(tmp_path / "store", SURVEY) as served:
+        served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
+        reply = waited(served, "/results/cafe/word", served.token("read"))
+        assert reply.status == 200, reply.body

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from murmurs.collect.collector import Settings
 from murmurs.collect.limits import Limits
-from murmurs.collect.protocol import MOST_WAITING
+from murmurs.collect.metrics import Metrics
+from murmurs.collect.protocol import MOST_WAITING, Guarded
+from murmurs.collect.server import Address
 from murmurs.survey import Survey
+from tests.cli.test_serve import write_certificate
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
 
@@ -58,6 +66,30 @@ def seconds_until_closed(client: socket.socket, drip: bytes = b"") -> tuple[floa
             break
         got += data
     return time.monotonic() - began, got
+
+
+@pytest.mark.parametrize(
+    ("beginning", "least"),
+    [(b"", 0.3), (b"\x16\x03\x01\x02\x00", 0.3), (b"GET / HTTP/1.1\r\n\r\n", 0.0)],
+    ids=["nothing", "a part", "something else"],
+)
+def test_a_client_that_does_not_finish_the_beginning_of_tls_is_cut_off(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    beginning: bytes,
+    least: float,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate()
+    address = Address(port=0, certificate=Path("cert.pem"), key=Path("key.pem"))
+    with running(tmp_path / "store", PLAIN, settings=Settings(SHORT), address=address) as served:
+        with connected(served) as client:
+            client.sendall(beginning)
+            seconds, got = seconds_until_closed(client)
+        assert b"HTTP/1.1" not in got
+        assert least <= seconds < 6
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(
@@ -195,6 +227,63 @@ def test_requests_that_wait_for_the_first_are_limited(served: Running) -> None:
         _, got = seconds_until_closed(client)
     assert b"HTTP/1.1 503" in got, got
     assert b'"busy"' in got
+
+
+@pytest.fixture
+def held(served: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Requests for /ready are answered once the event is set."""
+    go_on = threading.Event()
+    monkeypatch.setattr(served.store, "check", go_on.wait)
+    yield go_on
+    go_on.set()
+
+
+@pytest.mark.parametrize(("number", "is_refused"), [(6, False), (7, True)])
+def test_bodies_that_wait_for_the_first_request_are_limited(number: int, is_refused: bool) -> None:
+    """Otherwise a client could fill the memory with them, beside what bodies may take."""
+
+    async def never(scope: object, receive: object, send: object) -> None:
+        await asyncio.Event().wait()
+
+    async def received(data: bytes) -> tuple[bytes, bool]:
+        config = uvicorn.Config(never, ws="none", log_config=None)
+        config.load()
+        transport = mock.Mock(asyncio.Transport, is_closing=lambda: False)
+        transport.get_extra_info.return_value = None
+        protocol = Guarded(
+            limits=Limits(),
+            metrics=Metrics(),
+            config=config,
+            server_state=ServerState(),
+            app_state={},
+        )
+        protocol.connection_made(transport)
+        protocol.data_received(data)
+        assert len(protocol.pipeline) == (0 if is_refused else number)
+        await asyncio.sleep(0)
+        found = (
+            b"".join(call.args[0] for call in transport.write.mock_calls),
+            transport.close.called,
+        )
+        protocol.connection_lost(None)
+        return found
+
+    one = HEAD + b"Content-Length: 10000\r\n\r\n" + b" " * 10_000
+    written, closed = asyncio.run(received(b"GET /ready HTTP/1.1\r\n\r\n" + one * number))
+    assert written.startswith(b"HTTP/1.1 503") == is_refused
+    assert (b'"busy"' in written) == closed == is_refused
+
+
+def test_a_connection_that_is_closed_while_requests_wait_does_not_fill_the_log(
+    served: Running, held: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /ready HTTP/1.1\r\n\r\n" * (MOST_WAITING + 2))
+        assert client.recv(4096).startswith(b"HTTP/1.1 503")
+    held.set()
+    assert served.get("/ready").status == 200
+    time.sleep(0.1)
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize("bad", [b"tea\r\n\r\n", b"GET \xff HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02"])

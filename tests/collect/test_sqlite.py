@@ -263,6 +263,20 @@ def test_room_goes_back_to_the_disk(tmp_path: Path) -> None:
         assert store.counts(HOT).n == 10**6
 
 
+def test_a_directory_that_is_gone_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
+    place, elsewhere = tmp_path / "store", tmp_path / "elsewhere"
+    with contextlib.closing(SQLiteStore(place)) as store:
+        store.publish(PLAIN, 1)
+        assert store.add([submission(PLAIN, 1)], 1) == [True]
+        place.rename(elsewhere)
+        for call in (store.check, lambda: store.add([submission(PLAIN, 2)], 1)):
+            with pytest.raises(StoreError, match="cannot reach"):
+                call()
+        elsewhere.rename(place)
+        assert store.add([submission(PLAIN, 1), submission(PLAIN, 2)], 1) == [False, True]
+        assert store.counts(HOT).n == 6
+
+
 def test_others_cannot_read_the_directory(tmp_path: Path) -> None:
     SQLiteStore(tmp_path / "new" / "store").close()
     assert (tmp_path / "new" / "store").stat().st_mode & 0o777 == 0o700
@@ -273,8 +287,9 @@ def test_others_cannot_read_the_files_in_a_directory_that_was_there(tmp_path: Pa
     with contextlib.closing(SQLiteStore(tmp_path)) as store:
         store.publish(PLAIN, 1)
         store.add([submission(PLAIN, 1)], 1)
-        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob(f"{DATABASE}*")}
-    assert modes == dict.fromkeys(("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"), 0o600)
+        modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    names = ("lock", "store.sqlite", "store.sqlite-wal", "store.sqlite-shm")
+    assert modes == dict.fromkeys(names, 0o600)
 
 
 def test_a_place_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

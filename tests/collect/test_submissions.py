@@ -203,7 +203,8 @@ def test_each_key_has_its_own_rate(tmp_path: Path) -> None:
         assert served.submit(FORM.to_json(submission(PLAIN, 9)), token=key).status == 200
 
 
-def test_a_survey_takes_submissions_only_while_it_is_open(tmp_path: Path) -> None:
+def test_a_survey_takes_submissions_while_it_is_open_and_for_a_day_more(tmp_path: Path) -> None:
+    """A client sends hours after an answer, so what was answered on the last day may come later."""
     survey = Survey.from_toml("""
         name = "dated"
         opens = 2026-12-10
@@ -216,13 +217,18 @@ def test_a_survey_takes_submissions_only_while_it_is_open(tmp_path: Path) -> Non
     form = SubmissionForm(survey)
     with running(tmp_path, survey) as served:
         outcomes = {}
-        for day in (20_796, 20_797, 20_807, 20_808):
+        listed = []
+        for day in (20_796, 20_797, 20_807, 20_808, 20_809):
             served.clock.day = day
             outcomes[day] = served.send(form.make({"hot": [0, 1]}), survey).status
-        assert outcomes == {20_796: 409, 20_797: 200, 20_807: 200, 20_808: 409}
+            if served.get("/surveys").document["surveys"]:
+                listed.append(day)
+        assert outcomes == {20_796: 409, 20_797: 200, 20_807: 200, 20_808: 200, 20_809: 409}
+        assert listed == [20_797, 20_807]
         assert served.store.days(survey.fingerprint, "hot") == {
             (20_797, None): 2,
             (20_807, None): 2,
+            (20_808, None): 2,
         }
         assert served.count("murmurs_refusals_total", reason="closed") == 2
 
@@ -255,8 +261,13 @@ class _Failing:
     [(StoreFullError("the disk /secret is full"), "full"), (StoreError("/secret"), "store")],
 )
 def test_a_full_or_broken_store_answers_503_and_loses_nothing(
-    tmp_path: Path, error: Exception, word: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    error: Exception,
+    word: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("murmurs.collect.collector.READY_SECONDS", 0.0)
     with running(tmp_path, PLAIN, wrapped=_Failing) as served:  # type: ignore[arg-type]
         kept, lost = submission(PLAIN, 1), submission(PLAIN, 2)
         assert served.send(kept, PLAIN).status == 200

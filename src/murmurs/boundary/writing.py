@@ -2,12 +2,14 @@
 
 Every file that murmurs writes comes from `writing`. Output for a regular file goes to a temporary
 file next to it, which replaces it once everything is on the disk. After an error, a full disk or a
-signal that ends the program, the old file is still there and the temporary file is gone.
+signal that ends the program, the old file is still there and the temporary file is gone. Only a
+program that is killed leaves it; `delete_leftovers` then removes that of a private file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import secrets
@@ -57,7 +59,8 @@ def _replacing(path: Path, there: os.stat_result | None, private: bool) -> Itera
     if there is not None and not os.access(path, os.W_OK):
         raise PermissionError(f"cannot write {path}: it is read-only")
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
+    whose = _mark(target) if private else ""
+    temporary = target.with_name(f".murmurs-{whose}{secrets.token_hex(8)}")
     mode = 0o600 if private else 0o666 if there is None else there.st_mode & 0o777
     try:
         with _open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, path) as file:
@@ -72,6 +75,23 @@ def _replacing(path: Path, there: os.stat_result | None, private: bool) -> Itera
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def delete_leftovers(path: Path) -> None:
+    """Delete what processes that were killed left of a private file.
+
+    The caller makes sure that nobody writes the file now.
+    """
+    target = Path(os.path.realpath(path))
+    start = f".murmurs-{_mark(target)}"
+    for found in os.scandir(target.parent):
+        if found.name.startswith(start):
+            Path(found.path).unlink(missing_ok=True)
+
+
+def _mark(target: Path) -> str:
+    """Return the part of the name of a temporary file that tells which file it is to replace."""
+    return hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16] + "-"
 
 
 def _make_durable(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from murmurs.cli.output import Command, as_json, existing_file, print_json, read
 from murmurs.client import HTTP, AnswerRefusedError, Client, Sent
 from murmurs.present.text import table
 from murmurs.submission import Submission
+
+NOT_TAKEN = 1
+"""The status if something that is due was not taken by the collector."""
 
 
 @click.command("answer", cls=Command)
@@ -57,7 +61,8 @@ def command(
     """Answer SURVEY as one device, show what leaves it, and send it.
 
     It is for trying a survey: an app uses murmurs.client. Answers are randomised before they are
-    written anywhere, but a shell keeps its history. Without answers, it sends what waits.
+    written anywhere, but a shell keeps its history. Without answers, it sends what waits. The
+    status is 1 if the collector could not be reached, and what was sealed waits, or if it refused.
 
     \b
     Example:
@@ -85,14 +90,16 @@ def command(
     sent = None if transport is None else client.send(transport)
     if as_json:
         print_json(_document(client, sealed, sent))
-        return
-    if sealed is not None:
-        say(_table(client, sealed))
-        say("")
-    budget = published.terms.lifetime_epsilon
-    limit = "" if budget is None else f" of {budget:g}"
-    say(f"Spent so far: epsilon {client.spent:.4g}{limit}.")
-    say(_told(client, sent))
+    else:
+        if sealed is not None:
+            say(_table(client, sealed))
+            say("")
+        budget = published.terms.lifetime_epsilon
+        limit = "" if budget is None else f" of {budget:g}"
+        say(f"Spent so far: epsilon {client.spent:.4g}{limit}.")
+        say(_told(client, sent))
+    if sent is not None and (sent.problem is not None or sent.refused):
+        sys.exit(NOT_TAKEN)
 
 
 def _transport(address: str, key: str | None, plain: bool) -> HTTP:

@@ -109,7 +109,7 @@ def _collector(survey: Survey, folder: Path) -> Iterator[tuple[str, str]]:
     arguments = ["serve", str(folder / "morning.json"), "--store", str(store), "--port", "0"]
     with (folder / "collector.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "murmurs", *arguments],
+            [sys.executable, "-P", "-m", "murmurs", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

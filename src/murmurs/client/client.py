@@ -242,7 +242,10 @@ class Client:
                 refused.append(Refusal(batch[0].id, reply.status, reason or ""))
             taken += len(batch) if verdict == "taken" else 0
         with self._reading() as state:
-            waiting = len(state.queue)
+            waiting, now = len(state.queue), self._now()
+            due = any(self._due_at(one, now) <= now for one in state.queue)
+            if problem is None and due and self._retry(state, now) > now:
+                problem = "the last try failed, and it is too early for another"
         return Sent(taken, tuple(refused), waiting, problem, self.next_send_after)
 
     def _batch(self, alone: set[str]) -> list[Queued]:

@@ -40,7 +40,7 @@ class Sent:
     refused: tuple[Refusal, ...]
     waiting: int
     problem: str | None
-    """Why the last request failed, if it did; sending is tried again later."""
+    """Why something that is due was not sent: the last request failed. It is tried again later."""
     next_send_after: int | None
     """When to send again, in seconds since 1970; None if nothing waits."""
 

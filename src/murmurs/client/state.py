@@ -16,7 +16,7 @@ import msgspec
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document
-from murmurs.boundary.writing import writing
+from murmurs.boundary.writing import delete_leftovers, writing
 
 SECRET_BYTES = 32
 _KEY = "client"
@@ -102,18 +102,25 @@ class InFile:
     """A state in a file: written whole, durably and for its owner only, by one process at a time.
 
     A second file, with ``.lock`` added to its name, is locked while the state is read and changed.
+    Links to one state have one lock. What a process that was killed left is deleted.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = path.with_name(f"{path.name}.lock")
+        self._lock: Path | None = None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep all other processes and threads away from the state."""
+        is_first = self._lock is None
+        if self._lock is None:
+            target = Path(os.path.realpath(self._path))
+            self._lock = target.with_name(f"{target.name}.lock")
         handle = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         with os.fdopen(handle, "r+b") as file:
             _lock(file)
+            if is_first:
+                delete_leftovers(self._path)
             yield
 
     def read(self) -> State | None:
@@ -141,14 +148,16 @@ class InMapping:
     The value consists of dicts, lists, text and numbers: the caller stores it, for example as JSON.
     """
 
+    LOCK = threading.RLock()
+    """One for all mappings, as several clients may have the same one."""
+
     def __init__(self, mapping: MutableMapping[str, Any]) -> None:
         self._mapping = mapping
-        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads with this client away from the state."""
-        with self._lock:
+        """Keep other threads away from the state, with this client or another."""
+        with self.LOCK:
             yield
 
     def read(self) -> State | None:

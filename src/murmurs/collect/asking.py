@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,12 +13,23 @@ from murmurs.boundary.texts import listed
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.collector import Collector
-from murmurs.collect.compute import LIKELIHOOD, Kind, Options, Result, Task, unit_of
+from murmurs.collect.compute import (
+    LIKELIHOOD,
+    Kind,
+    Options,
+    Result,
+    Task,
+    is_long,
+    is_searched,
+    unit_of,
+)
 from murmurs.collect.operations import Call
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
-from murmurs.collect.store import Part, keeps_reports
+from murmurs.collect.store import ERA, Part, keeps_reports
+from murmurs.collect.stores.folding import joined
+from murmurs.collect.wording import HOW_TO_LIST
 from murmurs.joint import Joint
 from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
@@ -56,6 +67,13 @@ class Asking:
         self.today = collector.unfinished_day
         self.candidates = self._candidates(call.body)
         self.options = self._options()
+        if kind != "estimate" and self.candidates is None and is_searched(self.survey, self.name):
+            raise RefusedError(
+                400,
+                "query",
+                f"{shown(self.name)} is open, and each period or segment has strings of its own: "
+                f"say which, {HOW_TO_LIST}",
+            )
 
     def _candidates(self, body: Any) -> Any:
         given = body if body is not None else (self.query.candidates or None)
@@ -94,8 +112,8 @@ class Asking:
             raise RefusedError(
                 400,
                 "query",
-                f"question {shown(self.name)} is open: say which strings to look for, with "
-                "candidates=Luna&candidates=Leo in the query, or POST a list",
+                f"question {shown(self.name)} is open: say which strings to look for, "
+                f"{HOW_TO_LIST}",
             )
 
     def _options(self) -> Options:
@@ -114,6 +132,27 @@ class Asking:
         settled = self.survey.terms.minimum_reports is None
         day = None if settled and not self.collector.settings.complete_days else self.today
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the result may take more than a moment: it is then computed by the worker."""
+        count = 0 if isinstance(self.candidates, Mapping) else len(self.candidates or ())
+        if self.options.method == LIKELIHOOD:
+            return True
+        return is_long(self.survey, self.name, count, self.kind)
+
+    def state(self) -> tuple[int, Hashable]:
+        """Return the number of changes, and what differs once reports have been deleted.
+
+        A result that took long is shown for a while after changes, but not if some of its reports
+        were deleted meanwhile: the oldest, or all of them with the survey.
+        """
+        store, fingerprint = self.collector.store, self.entry.fingerprint
+        changes = store.changes(fingerprint)
+        if not self.is_long:  # it is shown only as long as nothing changes
+            return changes, None
+        days = store.days(fingerprint, self.unit.name)
+        return changes, (changes // ERA, min((day for day, _ in days), default=None))
 
     def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:
         """Return a part of the reports, if the survey has the segment."""
@@ -174,16 +213,28 @@ class Asking:
                 f"method {LIKELIHOOD} is for the table of {shown(self.unit.name)}, not for its "
                 "questions, trends or comparisons: choose another method",
             )
-        reports: list[bytes] = []
-        for piece in self.collector.disclosure.parts(self.survey, parts["all"], self.today):
-            reports += self.collector.store.reports(piece)
+        mechanism, reports = self.unit.mechanism, list(self._kept(parts["all"]))
         if not reports:
             raise self._too_few(1)
-        mechanism = self.unit.mechanism
-        counts = mechanism.count_checked([mechanism.shape.view(b"".join(reports))])
+        counts = mechanism.count_checked(joined(reports, mechanism.shape))
         found = (("all", counts.n, counts.cells),)
         text = self.entry.published.decode()
         return Task(text, self.name, self.kind, found, self.options, tuple(reports))
+
+    def _kept(self, part: Part) -> Iterator[bytes]:
+        """Return the reports that are kept, in batches, unless they are too many for the memory."""
+        most, size = self.collector.limits.reports, 0
+        for piece in self.collector.disclosure.parts(self.survey, part, self.today):
+            for batch in self.collector.store.reports(piece):
+                size += len(batch)
+                if size > most * self.unit.mechanism.shape.size:
+                    raise RefusedError(
+                        400,
+                        "query",
+                        f"method {LIKELIHOOD} takes at most {most:,} reports, and there are more: "
+                        "choose another method, or a shorter period",
+                    )
+                yield batch
 
     def _too_few(self, needed: int) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1

@@ -11,6 +11,9 @@ from murmurs.collect.store import Collection, Store, Token
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
 
+LATE = 1
+"""Days for which submissions are taken after the last day: a device sends hours after an answer."""
+
 _FIRST = datetime.date(1970, 1, 1)
 
 
@@ -46,15 +49,18 @@ class Entry:
         """The survey's fingerprint."""
         return self.form.fingerprint
 
-    def why_not(self, day: int) -> str | None:
-        """Return why the survey takes no submissions on this day; None if it does."""
+    def why_not(self, day: int, late: int = 0) -> str | None:
+        """Return why the survey cannot be answered on this day; None if it can.
+
+        With ``late``, return why answers that may have been given so many days ago are not taken.
+        """
         name, terms = shown(self.survey.name), self.survey.terms
         if self.collection.state != "open":
             return f"survey {name} is closed"
         date = date_of(day)
         if terms.opens is not None and date < terms.opens:
             return f"survey {name} opens on {terms.opens}"
-        if terms.closes is not None and date > terms.closes:
+        if terms.closes is not None and date - datetime.timedelta(late) > terms.closes:
             return f"survey {name} closed on {terms.closes}"
         return None
 

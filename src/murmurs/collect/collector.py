@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -28,6 +29,9 @@ AFTER_MIDNIGHT = 300
 
 LOG_SECONDS = 10
 """How often trouble with the store is logged at most."""
+
+READY_SECONDS = 1.0
+"""How long the last look at the store holds: each writes something, and anybody may ask."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,28 @@ class Collector:
         self._clock, self._logged = clock, 0.0
         self.connections: Callable[[], int] = lambda: 0
         """How many connections the server has; it fills this in."""
+        self._checking: asyncio.Task[StoreError | None] | None = None
+        self._checked = 0.0
         self.catalogue.refresh(store)
+
+    async def why_not_ready(self) -> StoreError | None:
+        """Return why the store takes no submissions; None if it does, as of a second ago at most.
+
+        All who ask within a second share one answer, and no more than one thread.
+        """
+        task = self._checking
+        if task is None or (task.done() and time.monotonic() - self._checked >= READY_SECONDS):
+            task = self._checking = asyncio.create_task(asyncio.to_thread(self._check))
+        return await asyncio.shield(task)
+
+    def _check(self) -> StoreError | None:
+        try:
+            self.store.check()
+        except StoreError as error:
+            return error
+        finally:
+            self._checked = time.monotonic()
+        return None
 
     def holder(self, headers: Headers) -> Token | None:
         """Return the token of a request, if it has one; refuse a request with a wrong one."""

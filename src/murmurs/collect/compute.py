@@ -91,10 +91,16 @@ def unit_of(survey: Survey, name: str) -> Asked:
     return asked
 
 
+def is_searched(survey: Survey, name: str) -> bool:
+    """Whether a question without candidates is searched for its frequent strings."""
+    asked = survey.asked(name)
+    return not isinstance(asked, Joint) and isinstance(asked.mechanism, Prefixes | NGrams)
+
+
 def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
-    if isinstance(asked, Joint) or isinstance(asked.mechanism, Prefixes | NGrams):
+    if isinstance(asked, Joint) or is_searched(survey, name):
         return True
     if kind != "estimate" and max(candidates, len(asked.labels)) > 100:
         return True
@@ -119,7 +125,7 @@ def compute(task: Task, progress: Progress) -> Result:
     if task.kind == "estimate":
         [found] = estimates.values()
         return _shown(found, options)
-    several = {name: _comparable(found) for name, found in estimates.items()}
+    several = cast("dict[str, Estimate]", estimates)  # nobody searches to compare
     if task.kind == "trend":
         return _shown_trend(trend(several, people=options.people), options)
     (first, one), (second, two) = several.items()
@@ -165,12 +171,6 @@ def _from_reports(asked: Asked, counts: Counts, task: Task) -> Estimate:
 
     candidates: Any = task.options.candidates
     return asked.estimate(counts, likely, candidates=candidates, complete=task.options.complete)
-
-
-def _comparable(found: Estimate | Discovery) -> Estimate:
-    if isinstance(found, Estimate):
-        return found
-    raise ValueError("give candidates: the strings that are found may differ between the periods")
 
 
 def _shown(found: Estimate | Discovery, options: Options) -> Result:

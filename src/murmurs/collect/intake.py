@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.catalogue import Catalogue
+from murmurs.collect.catalogue import LATE, Catalogue
 from murmurs.collect.limits import Limits
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.store import Token
@@ -56,7 +56,7 @@ class Intake:
                 f"there is no survey with the fingerprint {shown(fingerprint[:12])} here: fetch "
                 "the survey again",
             )
-        why_not = entry.why_not(day)
+        why_not = entry.why_not(day, LATE)
         if why_not is not None:
             raise RefusedError(409, "closed", why_not)
         return entry.form

@@ -1,7 +1,8 @@
 """Jobs: results that were computed, are being computed, or wait for their turn.
 
 A result is kept until new reports arrive. One that took long is also kept for a while after that,
-so that somebody who asks again and again gets it, even while reports arrive all the time.
+so that somebody who asks again and again gets it, even while reports arrive all the time. The key
+of a result must differ once some of its reports are deleted.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 
 from murmurs.collect.compute import Result, Task
 from murmurs.collect.refusals import RefusedError, busy
+from murmurs.collect.wording import in_a_request
 from murmurs.collect.worker import Worker, WorkerGoneError
 
 log = logging.getLogger("murmurs.collect")
@@ -147,7 +149,7 @@ class Jobs:
         except RefusedError as refusal:
             job.outcome = refusal
         except ValueError as error:
-            job.outcome = RefusedError(400, "query", str(error))
+            job.outcome = RefusedError(400, "query", in_a_request(error))
         except WorkerGoneError as error:
             job.outcome = RefusedError(503, "given-up", str(error))
         except Exception:

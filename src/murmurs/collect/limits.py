@@ -33,7 +33,7 @@ class Limits:
     rate: float | None = None
     """Requests per second for each submit key; requests without a key share one."""
     header_seconds: float = 10.0
-    """The time in which the head of a request must arrive."""
+    """The time in which the head of a request must arrive, and before it the handshake of TLS."""
     body_seconds: float = 30.0
     """The time in which the body must arrive."""
     write_seconds: float = 30.0
@@ -44,6 +44,8 @@ class Limits:
     """Bytes of the head of a request."""
     candidates: int = 20_000
     """Strings that one request for results may look for."""
+    reports: int = 2_000_000
+    """Reports that one result may be computed from one by one; most need only their counts."""
 
 
 JSON_WEIGHT = 40

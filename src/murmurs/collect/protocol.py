@@ -3,8 +3,8 @@
 uvicorn waits for ever for the head of a request, for the rest of a body that was refused, for a
 client that does not read its answer, and for one that sends something after it which begins no
 request. Here each of them has a time limit, and a client beyond it is cut off. It also keeps any
-number of requests that wait for the first, and of fields after a body; here both are limited.
-Addresses of clients are not kept.
+number of requests that wait for the first, with their bodies, and of fields after a body; here all
+are limited. Addresses of clients are not kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import asyncio
 import json
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from murmurs.collect.limits import Limits
 from murmurs.collect.metrics import Metrics
@@ -24,6 +28,9 @@ PATIENCE = 5.0
 
 MOST_WAITING = 16
 """Requests that a connection may send before the first of them is answered."""
+
+MOST_WAITING_BYTES = 64 * 1024
+"""Bytes of the bodies of those requests; that of the first is counted elsewhere."""
 
 
 class TooManyError(Exception):
@@ -40,6 +47,7 @@ class Guarded(HttpToolsProtocol):
         self._stuck: asyncio.TimerHandle | None = None
         self._in_head = self._in_body = self._too_many = False
         self._beside = 0  # bytes since a request began, its head ended, or a part of its body came
+        self._answered: RequestResponseCycle | None = None  # the request that is being answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many; its first request must come soon."""
@@ -52,8 +60,9 @@ class Guarded(HttpToolsProtocol):
         self._cut_after(self._limits.header_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection and its timers."""
+        """Forget the connection, its timers, and the requests that nobody waits for any longer."""
         self._let_go()
+        self._abandon()
         if self._stuck is not None:
             self._stuck.cancel()
             self._stuck = None
@@ -85,6 +94,11 @@ class Guarded(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Note that the body goes on: what comes beside it is counted from here."""
         self._beside = 0
+        if self.pipeline:
+            waiting = sum(len(cycle.body) for cycle, _ in self.pipeline)
+            if waiting + len(body) > MOST_WAITING_BYTES:
+                self._too_many = True
+                raise TooManyError
         super().on_body(body)
 
     def on_message_begin(self) -> None:
@@ -102,6 +116,8 @@ class Guarded(HttpToolsProtocol):
             self._too_many = True
             raise TooManyError
         super().on_headers_complete()
+        if not self.pipeline:
+            self._answered = self.cycle
 
     def on_message_complete(self) -> None:
         """Note that the body is complete."""
@@ -112,6 +128,7 @@ class Guarded(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Wait only a short while for the rest of a body that nobody reads."""
         unread = not self.pipeline and self.cycle.more_body
+        self._answered = self.pipeline[-1][0] if self.pipeline else None
         super().on_response_complete()
         if unread and not self.transport.is_closing():
             self._cut_after(PATIENCE)
@@ -132,7 +149,10 @@ class Guarded(HttpToolsProtocol):
         """Refuse what is not HTTP, as JSON, and requests that the parser was told to give up."""
         if self._too_many:
             self._metrics.count("murmurs_refusals_total", reason="busy")
-            reason = f"at most {MOST_WAITING} requests of a connection wait for their answers"
+            reason = (
+                f"at most {MOST_WAITING} requests of a connection wait for their answers, with "
+                f"{MOST_WAITING_BYTES} bytes of bodies: send one after another"
+            )
             self._say(503, "busy", reason)
             return
         self._metrics.count("murmurs_refusals_total", reason="http")
@@ -150,7 +170,23 @@ class Guarded(HttpToolsProtocol):
     def _cut_off(self) -> None:
         if not self.transport.is_closing():
             self._metrics.count("murmurs_cut_off_total")
+        self._abandon()
         self.transport.abort()
+
+    def _abandon(self) -> None:
+        """Let the requests of a connection that ends write nothing more, and forget their bodies.
+
+        uvicorn tells only the newest request; an older one would write to a connection that is
+        closed, and the log would have an error for each.
+        """
+        cycles = [cycle for cycle, _ in self.pipeline]
+        self.pipeline.clear()
+        if self._answered is not None:
+            cycles.append(self._answered)
+        for cycle in cycles:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+            cycle.message_event.set()
 
     def _say(self, status: int, error: str, reason: str) -> None:
         """Answer without the application, and close the connection."""
@@ -162,4 +198,5 @@ class Guarded(HttpToolsProtocol):
         )
         strict = b"".join(b"%s: %s\r\n" % field for field in STRICT)
         self.transport.write(STATUS_LINE[status] + head + strict + b"\r\n" + body)
+        self._abandon()
         self.transport.close()

@@ -8,11 +8,13 @@ import functools
 import logging
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+import uvloop
 
 from murmurs.collect.app import make_app
 from murmurs.collect.collector import Collector
@@ -60,6 +62,35 @@ class Address:
         return f"http{'s' if self.certificate else ''}://{host}:{opened.getsockname()[1]}"
 
 
+class _Loop(uvloop.Loop):
+    """A loop whose servers give a client so many seconds to begin TLS; else it would be 60."""
+
+    handshake_seconds: float
+
+    async def create_server(self, *arguments: Any, **given: Any) -> asyncio.Server:
+        """Return a server."""
+        if given.get("ssl") is not None:
+            given["ssl_handshake_timeout"] = self.handshake_seconds
+        made: asyncio.Server = await super().create_server(*arguments, **given)  # type: ignore[assignment]
+        return made
+
+
+class _Config(uvicorn.Config):
+    """A configuration whose loop has a time limit for the beginning of TLS."""
+
+    handshake_seconds: float
+
+    def get_loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop]:
+        """Return what makes the loop."""
+
+        def made() -> _Loop:
+            loop = _Loop()
+            loop.handshake_seconds = self.handshake_seconds
+            return loop
+
+        return made
+
+
 class Server(uvicorn.Server):
     """A server for one collector, which also keeps its catalogue fresh.
 
@@ -70,24 +101,23 @@ class Server(uvicorn.Server):
     def __init__(self, collector: Collector, address: Address) -> None:
         limits = collector.limits
         protocol = functools.partial(Guarded, limits=limits, metrics=collector.metrics)
-        super().__init__(
-            uvicorn.Config(
-                make_app(collector),
-                http=protocol,  # type: ignore[arg-type]  # a class with some arguments given
-                loop="uvloop",
-                ws="none",
-                lifespan="off",
-                access_log=False,
-                log_config=None,
-                log_level="error",  # clients must not be able to fill the log
-                server_header=False,
-                timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # any number
-                timeout_graceful_shutdown=GRACE,
-                backlog=BACKLOG,
-                ssl_certfile=None if address.certificate is None else str(address.certificate),
-                ssl_keyfile=None if address.key is None else str(address.key),
-            )
+        config = _Config(
+            make_app(collector),
+            http=protocol,  # type: ignore[arg-type]  # a class with some arguments given
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            log_level="error",  # clients must not be able to fill the log
+            server_header=False,
+            timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # any number
+            timeout_graceful_shutdown=GRACE,
+            backlog=BACKLOG,
+            ssl_certfile=None if address.certificate is None else str(address.certificate),
+            ssl_keyfile=None if address.key is None else str(address.key),
         )
+        config.handshake_seconds = limits.header_seconds
+        super().__init__(config)
         self.collector = collector
         collector.connections = lambda: len(self.server_state.connections)
 

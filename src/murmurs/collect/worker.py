@@ -64,7 +64,8 @@ class Worker:
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "murmurs.collect.worker"],
+                # -P: files in the folder are no modules
+                [sys.executable, "-P", "-m", "murmurs.collect.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

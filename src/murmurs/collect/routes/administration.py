@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
+import logging
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +19,14 @@ from murmurs.collect.catalogue import Entry, date_of, day_of, why_unfit
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import Version
-from murmurs.collect.refusals import RefusedError
+from murmurs.collect.refusals import RefusedError, unavailable
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.routes.surveys import no_survey
-from murmurs.collect.store import UnknownSurveyError
+from murmurs.collect.store import StoreFullError, UnknownSurveyError
+from murmurs.collect.wording import shown_sentence
 from murmurs.survey import Survey
+
+log = logging.getLogger("murmurs.collect")
 
 BYTES = "application/octet-stream"
 
@@ -132,7 +137,7 @@ async def _create(collector: Collector, call: Call) -> Reply:
     try:
         survey = await asyncio.to_thread(Survey.from_json, call.body)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-        raise RefusedError(400, "form", shown_error(error)) from None
+        raise RefusedError(400, "form", shown_sentence(str(error))) from None
     unfit = why_unfit(survey)
     if unfit is not None:
         raise RefusedError(400, "form", f"this survey cannot be served: {unfit}")
@@ -191,11 +196,11 @@ async def _make_token(collector: Collector, call: Call) -> Reply:
     try:
         text, token = tokens.new_token(wanted.name, wanted.scope, tuple(wanted.surveys))
     except (ValueError, TypeError) as error:
-        raise RefusedError(400, "form", shown_error(error)) from None
+        raise RefusedError(400, "form", shown_sentence(str(error))) from None
     try:
         await _refreshed(collector, collector.store.add_token, token)
     except ValueError as error:
-        raise RefusedError(409, "name", shown_error(error)) from None
+        raise RefusedError(409, "name", shown_sentence(str(error))) from None
     return json_reply(MadeToken(token.name, token.scope, list(token.surveys), text), 201)
 
 
@@ -211,13 +216,17 @@ async def _revoke(collector: Collector, call: Call) -> Reply:
 
 
 async def _backup(collector: Collector, call: Call) -> Reply:
-    folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
-    try:
-        path = Path(folder.name) / "backup"
-        await asyncio.to_thread(collector.store.backup, path)
-    except BaseException:
-        folder.cleanup()
-        raise
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
+            stack.callback(folder.cleanup)
+            path = Path(folder.name) / "backup"
+            await asyncio.to_thread(collector.store.backup, path)
+        except (OSError, StoreFullError) as error:
+            log.error("a backup could not be written: %s", error)
+            reason = "there is no room for a copy among the temporary files of the collector"
+            raise unavailable("full", reason) from None
+        stack.pop_all()
     name = f"murmurs-{date_of(collector.today)}.backup"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Reply(_parts(path, folder), media=BYTES, headers=headers)
@@ -228,12 +237,6 @@ def _parts(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[byt
     with folder, path.open("rb") as file:
         while part := file.read(_PART):
             yield part
-
-
-def shown_error(error: Exception) -> str:
-    """Return an error as one short sentence without control characters."""
-    text = str(error)
-    return text if len(text) <= 600 and text.isprintable() else shown(text, 600)
 
 
 _ONE = "/admin/surveys/{survey}/{version:version}"

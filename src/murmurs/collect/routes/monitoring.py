@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Literal
 
@@ -36,22 +37,22 @@ async def _health(collector: Collector, call: Call) -> Reply:
 
 
 async def _ready(collector: Collector, call: Call) -> Reply:
-    await asyncio.to_thread(collector.store.check)
+    problem = await collector.why_not_ready()
+    if problem is not None:
+        raise collector.trouble(problem)
     return json_reply(Readiness("ready"))
 
 
 async def _metrics(collector: Collector, call: Call) -> Reply:
-    gauges = await asyncio.to_thread(_gauges, collector)
+    ready = await collector.why_not_ready() is None
+    gauges = await asyncio.to_thread(_gauges, collector, ready)
     return Reply(collector.metrics.text(gauges).encode(), media=TEXT)
 
 
-def _gauges(collector: Collector) -> dict[str, float]:
-    found: dict[str, float] = {"murmurs_ready": 1}
-    try:
-        collector.store.check()
+def _gauges(collector: Collector, ready: bool) -> dict[str, float]:
+    found: dict[str, float] = {"murmurs_ready": ready}
+    with contextlib.suppress(StoreError):
         found["murmurs_store_bytes"] = collector.store.size()
-    except StoreError:
-        found["murmurs_ready"] = 0
     found["murmurs_waiting_bytes"] = collector.writer.waiting
     found["murmurs_connections"] = collector.connections()
     found["murmurs_jobs"] = len(collector.jobs)

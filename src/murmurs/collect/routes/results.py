@@ -11,7 +11,7 @@ import msgspec
 
 from murmurs.collect.asking import Asking, entry_of
 from murmurs.collect.collector import Collector
-from murmurs.collect.compute import LIKELIHOOD, Kind, Result, compute, is_long
+from murmurs.collect.compute import Kind, Result, compute
 from murmurs.collect.jobs import Job
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import (
@@ -25,8 +25,8 @@ from murmurs.collect.queries import (
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
-from murmurs.collect.routes.administration import shown_error
 from murmurs.collect.store import Part
+from murmurs.collect.wording import in_a_request
 
 WAIT = 1.0
 """Seconds for which a request waits for the worker before it is told to come back."""
@@ -82,13 +82,11 @@ async def _summary(collector: Collector, call: Call) -> Reply:
 async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     asking = Asking(collector, call, kind)
     asking.parts()  # refuses what makes no sense before anything is read
-    changes = await asyncio.to_thread(collector.store.changes, asking.entry.fingerprint)
-    key, jobs = asking.key, collector.jobs
+    changes, reports = await asyncio.to_thread(asking.state)
+    key, jobs = (asking.key, reports), collector.jobs
     found = jobs.find(key, changes)
     if found is None:
-        count = len(asking.candidates or ()) if not isinstance(asking.candidates, dict) else 0
-        long = is_long(asking.survey, asking.name, count, kind)
-        if long or asking.options.method == LIKELIHOOD:
+        if asking.is_long:
             job = jobs.start(key, changes, asking.task)
             await _until_done(job)
             if job.outcome is None:
@@ -114,7 +112,7 @@ def _now(asking: Asking) -> Result:
     try:
         return compute(asking.task(), _unseen)
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        raise RefusedError(400, "query", shown_error(error)) from None
+        raise RefusedError(400, "query", in_a_request(error)) from None
 
 
 def _unseen(done: float) -> None:

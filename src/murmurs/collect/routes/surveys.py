@@ -18,7 +18,7 @@ from murmurs.collect.replies import JSON, Reply, json_reply
 
 
 class Listed(msgspec.Struct):
-    """One survey that takes submissions."""
+    """One survey that can be answered now."""
 
     name: str
     version: Version
@@ -78,7 +78,7 @@ async def _show(collector: Collector, call: Call) -> Reply:
 
 
 class Surveys(msgspec.Struct):
-    """All surveys that take submissions."""
+    """All surveys that can be answered now."""
 
     surveys: list[Listed]
 
@@ -88,7 +88,7 @@ OPERATIONS = (
         "GET",
         "/surveys",
         "listSurveys",
-        "List the surveys that take submissions.",
+        "List the surveys that can be answered now.",
         _list,
         {200: Answer("The surveys, the first published first.", {JSON: Surveys})},
         refusals={401: "A key is needed, and this is none."},

@@ -32,8 +32,12 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def make_private(path: Path) -> None:
-    """Make an empty file that only its owner can read, unless it is there."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    """Make an empty file that only its owner can read, unless it is there.
+
+    One that is there is not opened: closing it would end the locks that this process has on it.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def sync(path: Path) -> None:

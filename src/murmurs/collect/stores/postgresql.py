@@ -164,12 +164,11 @@ class PostgreSQLStore(Relational):
     @contextlib.contextmanager
     def _read(self) -> Iterator[Session]:
         using = "begin isolation level repeatable read read only"
-        with contextlib.ExitStack() as stack:
-            session = self._repeated(lambda: stack.enter_context(self._using(using)))
-            try:
-                yield session
-            except psycopg.Error as error:
-                raise self._as_store_error(error) from None
+        try:
+            with contextlib.ExitStack() as stack:
+                yield self._repeated(lambda: stack.enter_context(self._using(using)))
+        except psycopg.Error as error:  # also at its end
+            raise self._as_store_error(error) from None
 
     def _repeated(self, attempt: Callable[[], Result]) -> Result:
         """Make attempts until one succeeds, or fails for a reason that waiting does not mend."""

@@ -241,7 +241,11 @@ class SQLiteStore(Relational):
         with copying.new_file(target) as temporary, self._translated():
             self._check_open()
             with contextlib.closing(self._connected()) as db:
-                db.execute("vacuum into ?", (str(temporary),))
+                try:
+                    db.execute("vacuum into ?", (str(temporary),))
+                except apsw.FullError:
+                    folder = target.absolute().parent
+                    raise StoreFullError(f"the disk with {folder} has no room for a copy") from None
 
     def pour_into(self, other: PostgreSQLStore) -> None:
         """Copy everything to a new store of the other kind."""
@@ -273,7 +277,10 @@ class SQLiteStore(Relational):
     def _check_room(self) -> None:
         with self._translated():
             self._check_open()
-            free = shutil.disk_usage(self.directory).free
+            try:
+                free = shutil.disk_usage(self.directory).free
+            except OSError as error:  # a disk that is no longer mounted, for example
+                raise StoreError(f"cannot reach {self.directory}: {error.strerror}") from None
             if free < RESERVE:
                 raise StoreFullError(
                     f"the disk with {self.directory} has only {free:,} bytes left: make room, and "

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from murmurs.collect.store import StoreError
-from murmurs.collect.stores import formats
+from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.session import Row, Session
 
 SCHEMA = """
@@ -138,6 +138,10 @@ def refuse_others(path: Path) -> None:
 
 def locked(directory: Path) -> apsw.Connection:
     """Return a connection that holds the directory until it is closed, or the process ends."""
+    try:
+        copying.make_private(directory / "lock")
+    except OSError as error:
+        raise StoreError(f"cannot write to {directory}: {error.strerror}") from None
     lock = apsw.Connection(str(directory / "lock"))
     try:
         lock.execute("pragma journal_mode = memory; begin exclusive").fetchall()
