@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from murmurs import Device, Survey
-from murmurs.client import AnswerRefusedError, Client, Refusal, Reply
+from murmurs.client import AnswerRefusedError, Client, NotSentError, Refusal, Reply
 from murmurs.client.client import AT_ONCE
 from murmurs.client.sending import FOR_GOOD, LONGEST_WAIT
 from murmurs.randomness.sources import Given
@@ -774,3 +774,83 @@ def test_a_memory_is_the_surveys_or_must_be_given() -> None:
         client(fresh, memory="value")
     client(changed(""), memory="period", period="week").answer(ANSWERS)
     client(memory="period").answer(ANSWERS)
+
+
+# A collector forgets ids
+
+
+class Forgetful(Collector):
+    """A collector that has forgotten every id when the next request comes."""
+
+    total = 0
+
+    def __call__(self, body: bytes) -> Reply:
+        self.counted.clear()
+        reply = super().__call__(body)
+        self.total += len(self.counted)
+        return reply
+
+
+@pytest.mark.parametrize("answer", ["lost", "of a gateway", "of a store in trouble"])
+def test_what_may_have_arrived_is_not_sent_again_once_its_id_may_be_forgotten(answer: str) -> None:
+    clock, collector = Clock(), Forgetful(SURVEY)
+    device = client(clock=clock)
+    device.answer(ANSWERS)
+
+    def transport(body: bytes) -> Reply:
+        collector(body)
+        if answer == "lost":
+            raise TimeoutError("timed out")
+        return Reply(502, b"bad gateway") if answer == "of a gateway" else refusal(503, "store")
+
+    assert device.send(transport).waiting == 1
+    clock.next_day(26)
+    sent = device.send(collector)
+    assert (sent.taken, sent.waiting, sent.problem) == (0, 0, None)
+    assert [one.status for one in sent.refused] == [0]
+    assert "may have been counted" in sent.refused[0].reason
+    assert collector.total == 1
+
+
+@pytest.mark.parametrize("days", [1, 24])
+def test_what_may_have_arrived_is_sent_again_while_its_id_is_known(days: int) -> None:
+    clock, collector = Clock(), Collector(SURVEY)
+    device = client(clock=clock)
+    device.answer(ANSWERS)
+    device.send(lambda body: (collector(body), refusal(502))[1])
+    clock.next_day(days)
+    assert device.send(collector).taken == 1
+    assert len(collector.counted) == 1
+
+
+@pytest.mark.parametrize("status", [None, 429])
+def test_what_never_arrived_is_sent_however_long_it_waited(status: int | None) -> None:
+    clock, collector = Clock(), Forgetful(SURVEY)
+    device = client(clock=clock)
+    device.answer(ANSWERS)
+
+    def transport(_: bytes) -> Reply:
+        if status is None:
+            raise NotSentError("no network")
+        return Reply(status)
+
+    for _ in range(4):
+        assert device.send(transport).waiting == 1
+        clock.next_day(30)
+    assert device.send(collector).taken == 1
+    assert collector.total == 1
+
+
+def test_a_request_that_was_under_way_when_the_device_stopped_may_have_arrived() -> None:
+    clock, collector, state = Clock(), Forgetful(SURVEY), dict[str, Any]()
+    client(state=state, clock=clock).answer(ANSWERS)
+
+    def transport(body: bytes) -> Reply:
+        collector(body)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        client(state=state, clock=clock).send(transport)
+    clock.next_day(30)
+    assert len(client(state=state, clock=clock).send(collector).refused) == 1
+    assert collector.total == 1

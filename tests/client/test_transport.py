@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from murmurs import Survey
-from murmurs.client import HTTP, Client
+from murmurs.client import HTTP, Client, NotSentError
 from tests.client.collectors import Clock, Collector
 
 SURVEY = Survey.from_toml("""
@@ -130,6 +131,30 @@ def test_no_collector_is_a_problem_and_no_error() -> None:
     assert sent.problem is not None
     assert sent.problem.startswith("the collector cannot be reached: ")
     assert sent.waiting == 1
+
+
+def test_a_collector_that_is_not_there_has_got_nothing() -> None:
+    with server(lambda _: (200, {}, b"")) as (address, _):
+        pass
+    with pytest.raises(NotSentError):
+        HTTP(address)(b"body")
+
+
+def test_a_collector_that_hangs_up_may_have_got_everything() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def hang_up() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                while b"body" not in connection.recv(2**16):
+                    pass
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        with pytest.raises(OSError, match="not HTTP") as told:
+            HTTP(f"http://127.0.0.1:{listening.getsockname()[1]}")(b"body")
+        thread.join()
+    assert not isinstance(told.value, NotSentError)
 
 
 def test_an_answer_that_is_not_http_is_a_problem_and_no_error() -> None:

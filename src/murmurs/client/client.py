@@ -14,9 +14,9 @@ from murmurs.boundary.checks import real, shown, whole
 from murmurs.boundary.texts import listed
 from murmurs.budget import rounded_up
 from murmurs.client.answers import Answer, AnswerRefusedError, Reporter, checked
-from murmurs.client.sending import LONGEST_WAIT, Refusal, Sent, meaning, wait
+from murmurs.client.sending import CERTAIN_FOR, LONGEST_WAIT, Refusal, Sent, meaning, wait
 from murmurs.client.state import InFile, InMapping, Queued, State, new_state
-from murmurs.client.transport import HTTP, Reply, Transport
+from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.device import MEMORIES
 from murmurs.joint import Asked
 from murmurs.randomness.sources import Chance, as_randomness
@@ -31,6 +31,9 @@ AT_ONCE = 50
 
 MOST_AT_ONCE = 500_000
 """The most bytes in one request, unless one submission has more."""
+
+TOO_MANY = 429
+"""The status with which a collector takes nothing for now; others leave room for doubt."""
 
 
 class Client:
@@ -215,19 +218,23 @@ class Client:
         ``to`` is the address of a collector, or a transport (see `murmurs.client.HTTP`). If a
         request fails, sending stops and may be tried again from `next_send_after` on; until then
         this does nothing. Submissions that the collector refuses for good leave the queue, and are
-        in the result. Nothing is locked while a request is under way.
+        in the result; so do those that it may have taken long ago, without an answer. Nothing is
+        locked while a request is under way.
         """
         transport = HTTP(to) if isinstance(to, str) else to
-        taken, refused, problem = 0, list[Refusal](), None
+        taken, refused, problem = 0, self._give_up(), None
         alone: set[str] = set()
         while batch := self._batch(alone):
-            reply, problem = _asked(transport, batch)
+            first_tries = self._begin(batch)
+            reply, problem, is_sent = _asked(transport, batch)
             verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
             if verdict == "refused" and len(batch) > 1:
                 alone |= {one.id for one in batch}  # one of them is bad: find out which
                 continue
             with self._changing() as state:
                 if verdict == "failed":
+                    if not is_sent or (reply is not None and reply.status == TOO_MANY):
+                        _forget_tries(state, first_tries)
                     state.failures += 1
                     after = None if reply is None else reply.retry_after
                     now = self._now()
@@ -247,6 +254,33 @@ class Client:
             if problem is None and due and self._retry(state, now) > now:
                 problem = "the last try failed, and it is too early for another"
         return Sent(taken, tuple(refused), waiting, problem, self.next_send_after)
+
+    def _give_up(self) -> list[Refusal]:
+        """Take out of the queue what may have been taken so long ago that it would count again."""
+        now = self._now()
+
+        def is_old(one: Queued) -> bool:
+            return bool(one.tried) and now - one.tried > CERTAIN_FOR
+
+        with self._reading() as state:
+            if not any(map(is_old, state.queue)):
+                return []
+        with self._changing() as state:
+            old = [one for one in state.queue if is_old(one)]
+            state.queue = [one for one in state.queue if not is_old(one)]
+        days = CERTAIN_FOR // 86_400
+        reason = f"it was first sent more than {days} days ago, and may have been counted then"
+        return [Refusal(one.id, 0, reason) for one in old]
+
+    def _begin(self, batch: list[Queued]) -> set[str]:
+        """Note that submissions are about to be sent; return the ids of those that never were."""
+        ids = {one.id for one in batch if not one.tried}
+        if ids:
+            with self._changing() as state:
+                for one in state.queue:
+                    if one.id in ids:
+                        one.tried = max(self._now(), 1)
+        return ids
 
     def _batch(self, alone: set[str]) -> list[Queued]:
         """Return the submissions of the next request, if it may be sent now."""
@@ -368,10 +402,17 @@ def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:
     return period_number(every, before) < period_number(every, day)
 
 
-def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None]:
-    """Return the answer to a request, or why there is none."""
+def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
+    """Return the answer to a request, or why there is none, and whether it may have arrived."""
     try:
-        return transport(b"".join(one.data for one in batch)), None
+        return transport(b"".join(one.data for one in batch)), None, True
     except OSError as error:
-        reason = getattr(error, "reason", error)
-        return None, f"the collector cannot be reached: {shown(str(reason), 200)}"
+        told = f"the collector cannot be reached: {shown(str(error), 200)}"
+        return None, told, not isinstance(error, NotSentError)
+
+
+def _forget_tries(state: State, ids: set[str]) -> None:
+    """Note that submissions did not arrive, or were not taken."""
+    for one in state.queue:
+        if one.id in ids:
+            one.tried = 0

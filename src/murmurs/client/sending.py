@@ -1,7 +1,8 @@
 """Sending: what a collector's answer means for the submissions of a request, and when to try again.
 
 A submission leaves the queue when the collector acknowledges it, or refuses it for good with a
-reason of its own. Whatever else happens, it stays and is sent again with the same id.
+reason of its own. Whatever else happens, it stays and is sent again with the same id, but not for
+ever: a request may arrive although its answer is lost, and a collector forgets ids.
 """
 
 from __future__ import annotations
@@ -22,10 +23,20 @@ FIRST_WAIT = 60
 LONGEST_WAIT = 86_400
 """The seconds until the next try after one failure, and at most."""
 
+CERTAIN_FOR = 25 * 86_400
+"""The seconds after an unanswered request for which a collector surely still knows its ids.
+
+Collectors keep them for thirty days unless they are told otherwise.
+"""
+
 
 @dataclass(frozen=True)
 class Refusal:
-    """A submission that a collector refused for good; it is no longer in the queue."""
+    """A submission that left the queue without being taken, as far as the client knows.
+
+    The collector refused it for good, or the status is 0, and sending it again might count it
+    twice.
+    """
 
     id: str
     status: int

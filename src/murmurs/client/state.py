@@ -29,6 +29,8 @@ class Queued(msgspec.Struct, forbid_unknown_fields=True):
     id: str
     data: bytes
     due: int
+    tried: int = 0
+    """When it was first sent without an answer that says it was not taken; 0 if never."""
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):

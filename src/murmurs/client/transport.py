@@ -30,8 +30,15 @@ class Reply:
     retry_after: str | None = None
 
 
+class NotSentError(OSError):
+    """The collector could not be reached, so it has not got the whole request."""
+
+
 Transport = Callable[[bytes], Reply]
-"""Takes the body of a request to the collector; raises an `OSError` if there was no answer."""
+"""Takes the body of a request to the collector; raises an `OSError` if there was no answer.
+
+A `NotSentError` says that the collector cannot have taken it either.
+"""
 
 
 class HTTP:
@@ -78,6 +85,8 @@ class HTTP:
         except urllib.error.HTTPError as error:
             with error:
                 return _reply(error.code, error)
+        except urllib.error.URLError as error:  # while connecting or sending
+            raise NotSentError(str(error.reason)) from None
         except http.client.HTTPException as error:
             raise OSError(f"the collector's answer is not HTTP: {type(error).__name__}") from None
 
