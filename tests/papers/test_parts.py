@@ -1,4 +1,4 @@
-"""The parts of the experiments, exactly: formulas, decoders, histograms, verdicts."""
+"""The parts of the experiments, exactly: formulas, decoders, histograms, states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from murmurs.papers import (
     lezia2020_tables,
     pinzon2026,
 )
-from murmurs.papers.findings import claim, number, summary
 from murmurs.papers.histograms import CENSUS, SOURCES, histograms, read_census
 from murmurs.papers.reproducing import reproduce, rows_of, state
 from murmurs.planning.laws import LAWS
@@ -160,28 +159,8 @@ def test_the_tables_take_the_census_in() -> None:
     [table, *_] = lezia2020_tables.tables(census)
     found = reproduce(table, "tiny", 1)
     census_findings = [f for f in found.findings if "1990" in f.what]
-    assert len(census_findings) == 4 * 6
+    assert len(census_findings) == 4 * 7
     assert sum(axes.get_visible() for axes in found.figure().axes) == 10
-
-
-def test_numbers_agree_within_three_combined_errors() -> None:
-    assert number("x", 0.5, 0.53, 0.01).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01).verdict == "differs"
-    assert number("x", 0.5, 0.54, 0.01, published_error=0.01).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01, tolerance=0.02).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01, sigmas=4.5).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.0, decimals=1).verdict == "agrees"  # 0.5 is rounded
-    explained = number("x", 0.5, 0.6, 0.01, why="misprint")
-    assert (explained.verdict, explained.why) == ("explained", "misprint")
-    assert number("x", 0.5, 0.5, 0.01, why="misprint").why == ""
-
-
-def test_the_summary_counts_verdicts() -> None:
-    yes, no = claim("a", "b", "c", True), claim("a", "b", "c", False)
-    known = claim("a", "b", "c", False, why="d")
-    assert summary([yes, yes]) == "2 of 2 agree"
-    assert summary([yes, known, known]) == "1 of 3 agrees, 2 differ for a known reason"
-    assert summary([no, yes]) == "1 of 2 agrees, 1 differs and nobody knows why"
 
 
 def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
