@@ -171,7 +171,6 @@ def judge_figure1(rows: Table) -> list[Finding]:
                         value,
                         error,
                         tolerance=0.002,
-                        why=FAR if k > 128 else "",
                         beside={"geometric": float(grids["geometric"][0][i, j])},
                     )
                 )
@@ -185,8 +184,14 @@ def judge_figure1(rows: Table) -> list[Finding]:
                 why=WHY_LAW,
             )
         )
-    text = f"the largest difference from the printed grid is {largest:.4f}"
-    found.append(claim("k up to 128", f"within {BAR} of a point mass", text, largest <= BAR))
+    found.append(
+        claim(
+            "the grid for k up to 128, everybody holding one answer",
+            f"numbers that should be met within {BAR}, the bar of this project",
+            f"the largest difference is {largest:.4f}",
+            largest <= BAR,
+        )
+    )
     return found
 
 
@@ -291,7 +296,6 @@ def draw_best(rows: Table, figure: Figure, loss: str) -> None:
     )
 
 
-FAR = "The bar is for k up to 128; the paper does not say how many people held which value."
 WHY_LAW = (
     "The printed grid of figure 1 is that of a point mass, where everybody holds one answer, and "
     "not that of the stated geometric law with mean k / 5. With the stated law projecting is worse "
@@ -326,7 +330,8 @@ EXPERIMENTS = (
         "Error of the projected decoder minus that of the best of the others: normalised and "
         "maximum likelihood for k-RR, cut at zero and normalised for k-RAPPOR. Above, everybody "
         "holds one answer: this is the printed grid. Below, the geometric law that the paper "
-        "states.",
+        "states. The paper's 10,000 runs have noise too, and cells are printed with three digits: "
+        "0.002 are allowed beyond three standard errors.",
         _is_figure1,
         (11.0, 8.0),
     ),
