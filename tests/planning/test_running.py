@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +71,45 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert same(found, run(measure, CELLS, 7))
     assert same(run(watched, CELLS, 7, rows=rows), found)  # read, not measured again
     assert len(done) == 4
+
+
+def _slow(cell: Cell, rng: np.random.Generator) -> list[Series]:
+    """Leave the number of this process in a file, and take longer than any test."""
+    Path(cell.text("folder"), str(os.getpid())).touch()
+    time.sleep(600)
+    return measure(cell, rng)
+
+
+def _run_slowly(folder: str) -> None:
+    run(_slow, [Cell({"folder": folder, "answers": k}, 2) for k in (2, 3)], 7, processes=2)
+
+
+def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    parent = multiprocessing.get_context("spawn").Process(target=_run_slowly, args=(str(tmp_path),))
+    parent.start()
+    assert _becomes_true(lambda: len(list(tmp_path.iterdir())) == 2)
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    parent.kill()
+    parent.join()
+    assert _becomes_true(lambda: not any(_runs(worker) for worker in workers))
+
+
+def _becomes_true(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there and is not only waiting for its end to be noticed."""
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:  # it has ended meanwhile, or this system has no such folder
+        return not Path("/proc/self").exists()
 
 
 def test_other_seeds_repetitions_and_details_are_other_rows(tmp_path: Path) -> None:

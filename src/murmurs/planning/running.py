@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -172,7 +173,16 @@ def _start(measure: Measure, seed: int) -> None:
     """Prepare a worker; an interruption is the business of the process that started it."""
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _work = measure, seed
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it has been killed and cannot say so."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _in_worker(cell: Cell) -> list[Series]:
