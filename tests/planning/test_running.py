@@ -142,6 +142,16 @@ def test_a_file_that_has_no_rows_is_named(tmp_path: Path) -> None:
         Rows(tmp_path).read(["x"])
 
 
+def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    """Some systems put hidden files with the same ending beside those on foreign disks."""
+    rows = Rows(tmp_path)
+    found = run(measure, CELLS, 7, rows=rows)
+    (tmp_path / "._00001.parquet").write_bytes(b"Mac OS X")
+    (tmp_path / "notes.txt").write_text("mine")
+    assert len(rows.known()) == len(CELLS)
+    assert same(run(measure, CELLS, 7, rows=rows), found)
+
+
 def test_rows_of_different_kinds_do_not_mix(tmp_path: Path) -> None:
     one = Series({"k": 1}, {"l1": np.zeros(1)})
     two = Series({"j": 1}, {"l1": np.zeros(1)})
