@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,17 @@ def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
     reproduce(experiment, "quick", 1, folder=tmp_path)
     assert state(experiment, tmp_path, 1) == "run quickly"
     assert state(experiment, tmp_path, 2) == "not run"
+
+
+def test_rows_of_an_older_version_of_a_grid_are_not_taken(tmp_path: Path) -> None:
+    [experiment] = chosen(["kairouz2016-proposition5"])
+    reproduce(experiment, "tiny", 1, folder=tmp_path)
+    newer = replace(experiment, grid=replace(experiment.grid, version=2))
+    said: list[tuple[int, int]] = []
+    reproduce(newer, "tiny", 1, folder=tmp_path, progress=lambda *x: said.append(x))
+    assert said[0] == (0, 1)
+    reproduce(newer, "tiny", 1, folder=tmp_path, progress=lambda *x: said.append(x))
+    assert said[-1] == (1, 1)
 
 
 def test_the_state_tells_what_was_begun(tmp_path: Path) -> None:
