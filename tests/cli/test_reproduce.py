@@ -79,6 +79,16 @@ def test_the_document_has_published_and_measured() -> None:
     assert all(Path(path).exists() for path in document["files"])
 
 
+def test_an_interruption_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_reproduce, "reproduce", interrupted)
+    result = CliRunner().invoke(main, ["reproduce", NAME, "--quick", "--out", "here"])
+    assert result.exit_code == 1
+    assert "Rows are in here; the same command goes on from there." in result.stderr
+
+
 def study(options: str) -> dict[str, Any]:
     line = f"study data.csv --column drink --drop-missing --repetitions 3 --json {options}"
     found: dict[str, Any] = json.loads(good(line))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,17 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.join()
     assert _becomes_true(lambda: not any(_runs(worker) for worker in workers))
+
+
+def _killed(cell: Cell, rng: np.random.Generator) -> list[Series]:
+    if cell["answers"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measure(cell, rng)
+
+
+def test_a_worker_that_is_killed_is_told_plainly() -> None:
+    with pytest.raises(ChildProcessError, match="run the same again with fewer processes"):
+        run(_killed, CELLS, 7, processes=2)
 
 
 def _becomes_true(condition: Callable[[], bool]) -> bool:

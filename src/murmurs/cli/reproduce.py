@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -80,7 +82,7 @@ def command(
     _check_installed()
     documents = []
     for experiment in wanted:
-        with progress_bar(experiment.name) as progress:
+        with _interruptible(out), progress_bar(experiment.name) as progress:
             found = reproduce(
                 experiment, scale, seed, folder=out, processes=processes, progress=progress
             )
@@ -92,6 +94,16 @@ def command(
             say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
     if as_json:
         print_json(documents)
+
+
+@contextlib.contextmanager
+def _interruptible(out: Path) -> Iterator[None]:
+    """Say after an interruption that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"\nInterrupted. Rows are in {out}; the same command goes on from there.", err=True)
+        raise
 
 
 def _check_installed() -> None:

@@ -17,6 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,6 +140,12 @@ def _measured(
                     running[pool.submit(_in_worker, cell)] = name
                 for ready in wait(running, return_when=FIRST_COMPLETED).done:
                     yield running.pop(ready), ready.result()
+        except BrokenProcessPool:
+            raise ChildProcessError(
+                "a process that measured cells was ended from outside, perhaps for lack of memory: "
+                "run the same again with fewer processes; rows that were kept are not measured "
+                "again"
+            ) from None
         finally:
             pool.shutdown(cancel_futures=True)
 
