@@ -107,6 +107,29 @@ def test_a_column_is_compared_at_equal_epsilon(desk: Path) -> None:
     assert study("--epsilon 1 --seed 2 --mechanism KRR")["rows"] != found["rows"]
 
 
+def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
+    """5,001 people with a value of their own, and 5,000 who share one."""
+    people = [*(f"v{i}" for i in range(5001)), *["tea"] * 5000]
+    (desk / "many.txt").write_text("\n".join(people))
+    line = "study many.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2 --json"
+    refused = CliRunner().invoke(main, shlex.split(line))
+    assert refused.exit_code == 2
+    assert "5,002 different values among 10,001 people" in refused.output
+    assert "--top 100, or have all of them with --top 5002" in refused.output
+    some = CliRunner().invoke(main, shlex.split(f"{line} --top 1"))
+    found = json.loads(some.stdout)
+    assert (found["answers"], found["people"]) == (2, 10_001)
+    assert "their shares tell nothing" in some.stderr
+    assert json.loads(good(f"{line} --top 9999"))["answers"] == 5002
+
+
+def test_the_rare_values_are_one_answer_together(desk: Path) -> None:
+    (desk / "few.txt").write_text("\n".join(["tea"] * 5 + ["mate"] * 3 + ["water", "milk"]))
+    line = "study few.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2 --json"
+    answers = [json.loads(good(f"{line} --top {top}"))["answers"] for top in (1, 2, 3, 4, 5)]
+    assert answers == [2, 3, 4, 4, 4]
+
+
 def test_estimators_that_do_not_fit_are_named() -> None:
     found = study("--epsilon 1 --mechanism OUE --estimator likelihood --estimator simplex")
     assert {row["estimator"] for row in found["rows"]} == {"simplex"}
