@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,8 @@ from murmurs.papers import (
     lezia2020_tables,
     pinzon2026,
 )
-from murmurs.papers.histograms import CENSUS, SOURCES, histograms, read_census
+from murmurs.papers.census import CENSUS, RAW, read_census
+from murmurs.papers.histograms import SOURCES, histograms
 from murmurs.papers.reproducing import reproduce, rows_of, state
 from murmurs.planning.laws import LAWS
 from murmurs.planning.measured import Series, Table
@@ -143,9 +145,15 @@ def test_the_census_is_read_by_the_names_of_its_columns(delimiter: str, tmp_path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1: there is no column Military: the first line must name"),
+        ("a,b\n1,2\n", f"line 1: there is no column Military: give {RAW} of the UCI archive"),
+        ("caseid,dAge,iMilitary\n1,2,3\n", "line 1: this is the coded file, which has no race"),
+        ("1\t2\t3\n", "line 1: there is no column Military"),
         ("Military,Rvetserv,Race,PoB\n1,2,3\n", "line 2: there are 3 cells, and PoB is number 4"),
-        ("Military,Rvetserv,Race,PoB\n1,2,3,4\n", "column Military has 1 values"),
+        ("Military,Rvetserv,Race,PoB\n1,2,3,4\n", "column Military has 1 values, where USC"),
+        (
+            "Military,Rvetserv,Race,PoB\n" + "".join(f"{i},{i % 2},1,1\n" for i in range(6)),
+            "column Military has 6 values, where USCensus1990 has 5: give",
+        ),
     ],
 )
 def test_a_census_without_its_columns_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -153,6 +161,35 @@ def test_a_census_without_its_columns_is_refused(text: str, message: str, tmp_pa
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_census(path)
+
+
+@pytest.mark.parametrize("name", [RAW, f"{RAW}.gz"])
+def test_the_raw_file_of_the_census_is_read_as_it_is(name: str, tmp_path: Path) -> None:
+    """125 cells between tabs, without names, MILITARY being number 84 of the alphabet of names."""
+    people = []
+    for i in range(60):
+        cells = ["0"] * 125
+        cells[83], cells[89], cells[94], cells[108] = str(i % 5), str(i), str(i % 4), str(i % 3)
+        people.append("\t".join(cells) + "\r\n")
+    opened = gzip.open if name.endswith("gz") else open
+    with opened(tmp_path / name, "wb") as file:
+        file.write("".join(people).encode())
+    found = read_census(tmp_path / name)
+    assert {name: len(own) for name, own in found.items()} == {
+        "Military": 5,
+        "Rvetserv": 3,
+        "Race": 4,
+        "PoB": 60,
+    }
+    assert all(own.sum() == 60 for own in found.values())
+
+
+def test_another_file_of_the_census_has_other_rows() -> None:
+    one, other = (
+        {cell.identity(1) for cell in lezia2020_tables.cells("tiny", dict.fromkeys(CENSUS, people))}
+        for people in (np.array([60, 40]), np.array([61, 40]))
+    )
+    assert len(one - other) == len(one) * 4 // 10  # Statlog and Adult have the same
 
 
 def test_the_tables_take_the_census_in() -> None:

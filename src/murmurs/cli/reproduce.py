@@ -15,8 +15,8 @@ from murmurs.boundary.writing import writing
 from murmurs.cli.output import Command, FilePath, as_json, existing_file, print_json, say
 from murmurs.cli.progress import progress_bar
 from murmurs.papers import lezia2020_tables
+from murmurs.papers.census import read_census
 from murmurs.papers.experiment import Experiment, Scale
-from murmurs.papers.histograms import read_census
 from murmurs.papers.report import report
 from murmurs.papers.reproducing import Reproduction, reproduce, state
 from murmurs.present.text import table
@@ -48,7 +48,7 @@ from murmurs.present.text import table
 @click.option(
     "--census",
     type=existing_file,
-    help="The public file USCensus1990, with a first line of names, for lezia2020's tables.",
+    help="The public file USCensus1990raw.data.txt, for lezia2020's tables.",
 )
 @as_json
 def command(

@@ -80,4 +80,5 @@ class Experiment:
         found = [cell for cell in cells if self.wanted(cell)]
         if self.grid.version == 1:
             return found
-        return [replace(cell, details=f"version {self.grid.version}") for cell in found]
+        version = f" version {self.grid.version}"
+        return [replace(cell, details=cell.details + version) for cell in found]

@@ -10,6 +10,7 @@ cut at zero.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,11 @@ from murmurs import estimators
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import KRR, SUE, BasicRappor, Hadamard, Subset
 from murmurs.numerics.arrays import Integers
+from murmurs.papers.census import CENSUS
 from murmurs.papers.drawing import dots
 from murmurs.papers.experiment import Experiment, Grid, Scale
 from murmurs.papers.findings import Finding, number
-from murmurs.papers.histograms import CENSUS, histograms
+from murmurs.papers.histograms import histograms
 from murmurs.papers.ours import ours, quotient
 from murmurs.planning.choice import choose
 from murmurs.planning.errors import Solve, errors_of
@@ -163,12 +165,18 @@ def cells(scale: Scale, census: Mapping[str, Integers]) -> list[Cell]:
         Cell(
             {"column": column, "form": form, "algorithm": algorithm, "epsilon": epsilon},
             max(times // 10, 10) if column not in COLUMNS else times,
+            "" if column in COLUMNS else _file_of(column, census),
         )
         for epsilon in TABLES
         for column in columns
         for form, made in FORMS.items()
         for algorithm in made(3, epsilon)
     ]
+
+
+def _file_of(column: str, census: Mapping[str, Integers]) -> str:
+    """Return what tells the histogram of one file from that of another."""
+    return f"{zlib.crc32(people_in(column, census).tobytes()):08x}"
 
 
 def measure(
