@@ -16,8 +16,10 @@ from murmurs import estimators
 from murmurs.estimators.likelihood import water_filling
 from murmurs.papers import (
     chosen,
+    kairouz2016_likelihood,
     kairouz2016_open,
-    kairouz2016_theory,
+    kairouz2016_risks,
+    kairouz2016_slides,
     lezia2020_tables,
     pinzon2026,
 )
@@ -34,34 +36,34 @@ def test_the_stated_risks_are_those_of_the_channel(name: str, law: str) -> None:
     """Propositions 3 and 4 have the sampling error as well, which the channel leaves out."""
     shares = LAWS[law](16)
     for epsilon in (0.5, 1.0, 3.0):
-        channel = kairouz2016_theory.mechanism_of(name, 16, epsilon).channel
+        channel = kairouz2016_risks.mechanism_of(name, 16, epsilon).channel
         sampling = (1 - (shares**2).sum()) / 1000
-        stated = kairouz2016_theory.risk_l2(name, shares, epsilon, 1000)
+        stated = kairouz2016_risks.risk_l2(name, shares, epsilon, 1000)
         assert stated == pytest.approx(channel.expected_l2(1000, shares) + sampling, rel=1e-6)
 
 
 def test_the_numbers_of_proposition_5() -> None:
-    f = kairouz2016_theory.advantage
+    f = kairouz2016_risks.advantage
     assert f(7, math.log(7)) == pytest.approx(2.159316, abs=1e-6)
     assert min(range(2, 1000), key=lambda k: f(k, math.log(k))) == 8
     assert f(8, math.log(8)) == pytest.approx(2.1536, abs=1e-4)
     assert min(f(k, math.log(k / 2)) for k in range(3, 5000)) == pytest.approx(1.443, abs=1e-3)
     for k, epsilon in ((16, 1.558), (256, 3.671), (4096, 5.542)):
-        assert kairouz2016_theory.crossover(k) == pytest.approx(epsilon, abs=1e-3)
-    assert kairouz2016_theory.crossover(5) == 0
+        assert kairouz2016_risks.crossover(k) == pytest.approx(epsilon, abs=1e-3)
+    assert kairouz2016_risks.crossover(5) == 0
 
 
 def test_effective_samples_with_and_without_the_misprint() -> None:
     epsilon = math.log(100)
-    assert kairouz2016_theory.effective("k-RAPPOR", 100, epsilon) == pytest.approx(
+    assert kairouz2016_slides.effective("k-RAPPOR", 100, epsilon) == pytest.approx(
         0.074237, rel=1e-4
     )
-    assert kairouz2016_theory.as_on_the_slide("k-RAPPOR", 100, epsilon) == pytest.approx(
+    assert kairouz2016_slides.as_on_the_slide("k-RAPPOR", 100, epsilon) == pytest.approx(
         0.00796, rel=1e-3
     )
     for k in (2, 30, 100):
-        assert kairouz2016_theory.effective("k-RR", k, 1.5) == pytest.approx(
-            kairouz2016_theory.as_on_the_slide("k-RR", k, 1.5)
+        assert kairouz2016_slides.effective("k-RR", k, 1.5) == pytest.approx(
+            kairouz2016_slides.as_on_the_slide("k-RR", k, 1.5)
         )
 
 
@@ -72,7 +74,7 @@ def test_the_thresholds_of_the_poster_are_water_filling() -> None:
         channel = mm.KRR(k, epsilon).channel
         hit, miss = float(channel.hit), float(channel.miss)
         frequencies = rng.multinomial(100, rng.dirichlet(np.ones(k))) / 100
-        star = kairouz2016_theory.mle_threshold(frequencies, hit, miss)
+        star = kairouz2016_likelihood.mle_threshold(frequencies, hit, miss)
         assert star == pytest.approx(water_filling(frequencies, hit / miss - 1), abs=1e-12)
 
 
