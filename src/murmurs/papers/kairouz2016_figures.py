@@ -254,7 +254,8 @@ def draw_parameters(rows: Table, figure: Figure, form: str, size: int, people: i
         axes.legend(frameon=False, fontsize=6, ncols=2, title=letter, title_fontsize=7)
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
-    for axes in panels[-2:]:
+    for axes in panels[len(shown) - 2 : len(shown)]:  # the lowest of each side
+        axes.tick_params(labelbottom=True)
         axes.set_xlabel("ε")
     figure.supylabel("l1 error, median", fontsize=10)
     figure.suptitle(f"{form} alphabet, S = {size}, {people:,} people", fontsize=11)

@@ -240,7 +240,7 @@ EXPERIMENTS = (
             partial(judge_risk, name=name),
             partial(draw_risk, name=name),
             "The formula of the proposition stands in the column of what is published. The squared "
-            "error is exact; the absolute one is the limit for many people, so that 2 % are allowed. "
+            "error is exact; the absolute one is the limit for many people, and may be off by 2 %. "
             "As there are 54 numbers, 4.5 standard errors are allowed, not three.",
             partial(_is_mechanism, name=name),
             (11.0, 4.6),

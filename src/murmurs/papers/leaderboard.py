@@ -141,6 +141,7 @@ def draw(rows: Table, figure: Figure) -> None:
         "l1 error above that of the best pair of each setting, in per cent (geometric mean)",
         ("", ""),
         decimals=0,
+        linear=True,
     )
 
 
