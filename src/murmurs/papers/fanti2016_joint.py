@@ -130,8 +130,7 @@ def judge_figure3(rows: Table) -> list[Finding]:
             "4 x 5 answers",
             "20,000 people are needed for reliable tables at epsilon = 1",
             f"the distance is {at[1.0].mean('hellinger'):.3f} with 20,000 people and {fewer:.3f} "
-            f"with {few:,}: so if a distance of {RELIABLE} is called reliable, of which the paper "
-            "says nothing",
+            f"with {few:,}; {RELIABLE} is our limit, the paper states none",
             at[1.0].mean("hellinger") < RELIABLE,
             why="The distance depends on the true distribution, which the paper does not state.",
         ),

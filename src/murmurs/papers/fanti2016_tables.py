@@ -371,7 +371,7 @@ def judge_figure2(rows: Table) -> list[Finding]:
         claim(
             "Other ignored, joint shares",
             "poor estimates of the true joint frequencies",
-            f"they are {ratio:.2f} times too large in sum",
+            f"their sum is {ratio:.2f} times the true one",
             ratio > 1.5,
         ),
         claim(

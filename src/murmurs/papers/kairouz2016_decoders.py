@@ -201,7 +201,8 @@ def judge_figure5(rows: Table) -> list[Finding]:
                 claim(
                     f"{name}, {law}",
                     "the projected decoder is better in l2 as well",
-                    f"worse in {worse} of {grid.size} cells, by at most {max(grid.max(), 0):.2g}",
+                    f"worse in {worse} of {grid.size} cells"
+                    + (f", by up to {grid.max():.2g}" if worse else ""),
                     worse == 0,
                     why=WHY_LAW if law == "geometric" else "",
                 )

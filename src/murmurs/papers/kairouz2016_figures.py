@@ -87,7 +87,7 @@ def judge_lines(rows: Table, forms: tuple[tuple[str, int, int], ...]) -> list[Fi
                 f"at epsilon {', '.join(worse)} its error is larger, by up to "
                 f"{100 * (most - 1):.1f} %"
                 if worse
-                else "so at every epsilon, within three standard errors"
+                else "it does at every epsilon, within three standard errors"
             )
             found.append(
                 claim(
@@ -273,9 +273,12 @@ def judge_parameters(rows: Table, form: str, size: int, people: int) -> list[Fin
             "O-RR, k",
             "the best k depends on epsilon and grows with it",
             f"best k: {said}",
-            chosen[0] <= chosen[-1],
+            chosen == sorted(chosen),
+            why=WHY_FEW,
         )
     )
+    if form == "open" and size == SMALL:
+        found += _judge_rappor(rows, people)
     for mechanism in TUNED:
         cohorts = study(rows, form, size, people, mechanism, "cohorts")
         several = [c for c in cohorts if c > 1]
@@ -314,11 +317,39 @@ def judge_parameters(rows: Table, form: str, size: int, people: int) -> list[Fin
     return found
 
 
+def _judge_rappor(rows: Table, people: int) -> list[Finding]:
+    """Check what section 5.3 says about O-RAPPOR with an open alphabet."""
+    widths, cohorts = (
+        study(rows, "open", SMALL, people, "O-RAPPOR", name) for name in ("width", "cohorts")
+    )
+    largest = widths[max(widths)]
+    worse = max(y / min(own[e] for own in widths.values()) for e, y in largest.items())
+    several = [own for c, own in cohorts.items() if c > 1]
+    apart = max(max(own[e] for own in several) / min(own[e] for own in several) for e in several[0])
+    return [
+        claim(
+            "O-RAPPOR, k",
+            "performance improves as k increases",
+            f"with the largest k the error is at most {worse:.2f} times that with the best k; 1.05 "
+            "is allowed",
+            worse <= 1.05,
+            why=WHY_FEW,
+        ),
+        claim(
+            "O-RAPPOR, C",
+            "two and more cohorts perform indistinguishably",
+            f"their errors differ by a factor of at most {apart:.2f}; 1.15 is allowed, for noise",
+            apart <= 1.15,
+            why=WHY_FEW,
+        ),
+    ]
+
+
 WHY_MEETS = (
-    "The paper's grid has at most 1024 cohorts, the quick one and that for S = 4096 fewer, and "
-    "buckets in powers of two. O-RR then cannot take its best parameters at small epsilon: three "
-    "or four buckets, and thousands of cohorts to tell all answers apart. For S = 256 it meets "
-    "O-RAPPOR with them, as the page on open alphabets shows."
+    "The paper's grid has up to 1024 cohorts, and numbers of buckets that are powers of two; the "
+    "quick grid and that for S = 4096 have fewer. O-RR then cannot take its best parameters at "
+    "small epsilon: three or four buckets, and thousands of cohorts to tell all answers apart. For "
+    "S = 256 it meets O-RAPPOR with them, as the page on open alphabets shows."
 )
 WHY_SHORT = (
     "Our default needs no tuning. Where epsilon is large it may take a mechanism with short "

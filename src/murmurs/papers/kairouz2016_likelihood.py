@@ -108,16 +108,21 @@ def judge_six(rows: Table) -> list[Finding]:
         claim(
             "water filling",
             "is the maximum likelihood estimate",
-            f"EM finds at most {max(lost, 0):.1g} units of log-likelihood more",
+            f"EM finds {_at_most(lost, 1e-5)} units of log-likelihood more",
             lost < 1e-5,
         ),
         claim(
             "MLE* of the poster",
             "is the maximum likelihood estimate",
-            f"differs from water filling by at most {apart:.1g}",
+            f"it differs from water filling by {_at_most(apart, 1e-9)}",
             apart < 1e-9,
         ),
     ]
+
+
+def _at_most(value: float, nothing: float) -> str:
+    """Return a number for people; what is rounding on this computer is not shown."""
+    return f"less than {nothing:g}" if value < nothing else f"up to {value:.1g}"
 
 
 def judge_seven(rows: Table) -> list[Finding]:
@@ -129,8 +134,8 @@ def judge_seven(rows: Table) -> list[Finding]:
             claim(
                 f"k = {s['k']}, epsilon = {s['epsilon']:g}",
                 "the stated maximum is that of the likelihood",
-                f"the likelihood of the reports is e^{lost.mean():.2f} times higher at its own "
-                f"maximum; the two estimates are {s.mean('distance'):.3f} apart in l1",
+                f"the likelihood of the reports is e^{lost.mean():.2f} times larger at its true "
+                f"maximum, on average; the two estimates are {s.mean('distance'):.3f} apart in l1",
                 bool((lost < VISIBLE).all()),
                 why=WHY_SEVEN,
             )

@@ -97,9 +97,10 @@ PRINTED: dict[float, dict[str, tuple[float, ...]]] = {
 
 HR_WHY = (
     "The paper took the Hadamard response from other authors' code with its own defaults, which it "
-    "does not describe. One block, cut at zero and scaled, comes nearest. No Hadamard response "
-    "with an unbiased decoder explains errors that rise with epsilon (A4 and Occ at 1) or are ten "
-    "times too large (Race at 2)."
+    "does not describe. One block, cut at zero and scaled, comes nearest; Race at 0.5 and 1 is "
+    "nearer to projected shares, as in the column at equal privacy. No Hadamard response with an "
+    "unbiased decoder explains errors that rise with epsilon (A4 and Occ at 1) or are ten times "
+    "too large (Race at 2)."
 )
 CENSUS_WHY = (
     "The printed errors of RAPPOR, CMS and HR do not fall with the number of people, as all of "

@@ -150,7 +150,7 @@ def judge(rows: Table) -> list[Finding]:
             claim(
                 f"{loss}, {len(every)} settings",
                 "MLE* is never the worst",
-                f"surely the worst of the three: {said} times",
+                f"how often each is surely the worst of the three: {said}",
                 worst["MLE*"] == 0,
                 why=WHY_WORST,
             )
@@ -163,7 +163,7 @@ def judge(rows: Table) -> list[Finding]:
             claim(
                 f"{loss}, {len(every)} settings",
                 "InvP and InvN alternate as the best",
-                f"smallest mean error: {said} times",
+                f"how often each has the smallest mean error: {said}",
                 min(best["InvN"], best["InvP"]) > 0,
             )
         )
