@@ -227,7 +227,7 @@ def section(name: str, found: Reproduction) -> list[str]:
     if numbers:
         lines += number_table(numbers)
     lines += claim_table([f for f in claims if not f.about_ours], "where", "the paper says")
-    lines += claim_table([f for f in claims if f.about_ours], "our default", "beside")
+    lines += claim_table([f for f in claims if f.about_ours], "where", "beside")
     for about_ours, question in ((False, "Why it differs"), (True, "Why it is not ahead")):
         reasons = dict.fromkeys(
             f.why for f in found.findings if f.why and f.about_ours == about_ours

@@ -37,9 +37,18 @@ class Rows:
         self.folder = Path(folder)
         frames.needed("pyarrow", "frames")
 
+    def prepare(self) -> None:
+        """Make the folder, so that what cannot be kept is refused before it is measured."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(
+                f"{self.folder} is a file, and rows are kept in a folder: give another name"
+            ) from None
+
     def add(self, cells: Mapping[str, list[Series]]) -> None:
         """Add the rows of finished cells, in a file of their own."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.prepare()
         table = frames.to_arrow(_columns(cells))
         kinds = {"format": str(FORMAT), "values": json.dumps(_kinds(cells))}
         table = table.replace_schema_metadata(kinds)

@@ -95,6 +95,8 @@ def run(
     found = rows.read(names) if rows is not None else {}
     left = {name: cell for name, cell in zip(names, cells, strict=True) if name not in found}
     total = len(set(names))
+    if rows is not None and left:
+        rows.prepare()
     fresh: dict[str, list[Series]] = {}
     since = time.monotonic()
     if progress is not None:
