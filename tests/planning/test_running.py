@@ -164,6 +164,16 @@ def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
     assert same(run(measure, CELLS, 7, rows=rows), found)
 
 
+def test_rows_that_cannot_be_kept_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_text("mine")
+
+    def never(cell: Cell, rng: np.random.Generator) -> list[Series]:
+        raise AssertionError("measured in vain")
+
+    with pytest.raises(NotADirectoryError, match="rows is a file, and rows are kept in a folder"):
+        run(never, CELLS, 7, rows=Rows(tmp_path / "rows"))
+
+
 def test_rows_of_different_kinds_do_not_mix(tmp_path: Path) -> None:
     one = Series({"k": 1}, {"l1": np.zeros(1)})
     two = Series({"j": 1}, {"l1": np.zeros(1)})
@@ -195,6 +205,28 @@ def test_a_study_resumes_and_grows(tmp_path: Path) -> None:
     assert first.rows[0] == grown.rows[0]
     assert len(small([100], ["unbiased", "simplex"])) == 2  # not those without the second
     assert said == [(0, 1), (1, 1)]
+
+
+def test_another_estimator_of_the_same_name_is_measured_anew(tmp_path: Path) -> None:
+    def first_share(solve: Callable[[mm.Counts], mm.Estimate]) -> float:
+        found = mm.study(
+            "KRR",
+            answers=8,
+            people=100,
+            epsilons=0.5,
+            estimators={"mine": solve},
+            repetitions=3,
+            random=1,
+            rows=tmp_path,
+        )
+        return found.rows[0].l1
+
+    simple = first_share(mm.estimators.simplex)
+    assert first_share(lambda counts: mm.estimators.unbiased(counts)) > simple
+    assert first_share(lambda counts: mm.estimators.simplex(counts)) == simple
+    assert len(Rows(tmp_path).known()) == 3
+    assert first_share(mm.estimators.simplex) == simple
+    assert len(Rows(tmp_path).known()) == 3  # the same function again
 
 
 def test_functions_that_no_other_process_can_import_are_refused() -> None:
