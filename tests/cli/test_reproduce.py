@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from murmurs.cli import main
 from murmurs.cli import reproduce as cli_reproduce
+from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
 from murmurs.papers import EXPERIMENTS
 
@@ -121,6 +122,16 @@ def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
     assert (found["answers"], found["people"]) == (2, 10_001)
     assert "their shares tell nothing" in some.stderr
     assert json.loads(good(f"{line} --top 9999"))["answers"] == 5002
+
+
+def test_a_column_of_names_does_not_fill_the_memory(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_study, "_MOST_DISTINCT", 10)
+    (desk / "many.txt").write_text("\n".join(f"v{i}" for i in range(11)))
+    refused = CliRunner().invoke(main, ["study", "many.txt", "--epsilon", "1", "--top", "2"])
+    assert refused.exit_code == 2
+    assert "there are more than 10 different values, too many for a study" in refused.output
 
 
 def test_the_rare_values_are_one_answer_together(desk: Path) -> None:

@@ -36,6 +36,9 @@ ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
 MOST_ANSWERS = 5000
 """Answers that are compared without being asked for; with more, Subset takes minutes."""
 
+_MOST_DISTINCT = 10**6
+"""Values that are counted, so that a column of names does not fill the memory."""
+
 _FEW = 100
 """Values up to which nothing is said about how few people hold each."""
 
@@ -172,6 +175,11 @@ def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Integers:
                 path, missing[0], "the value is missing: leave such people out with --drop-missing"
             )
         counted.update(str(value) for value in values if not is_missing(value))
+        if len(counted) > _MOST_DISTINCT:
+            raise ValueError(
+                f"{named(path)}: there are more than {_MOST_DISTINCT:,} different values, too many "
+                "for a study: take another column, or join values"
+            )
     if len(counted) < 2:
         found = "one value only" if counted else "no value"
         raise ValueError(f"{named(path)}: there is {found}, and a study needs at least two")
