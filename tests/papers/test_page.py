@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import papers as written
+
 from murmurs.papers import chosen
 from murmurs.papers.findings import claim
 from murmurs.papers.ours import ours

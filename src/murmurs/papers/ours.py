@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from murmurs.numerics.arrays import Floats
 from murmurs.papers.findings import SIGMAS, Finding, Standing
 
+MOST = 100.0
+"""The largest ratio in a mean: one setting in which nothing was found must not decide alone."""
+
 
 def ours(
     what: str,
@@ -54,12 +57,15 @@ def clearly_above(ratios: Sequence[tuple[float, float]]) -> int:
 
 
 def mean_ratio(ratios: Sequence[tuple[float, float]]) -> float:
-    """Return the geometric mean of ratios.
+    """Return the geometric mean of ratios; one that is above 100 or below 1/100 counts as that.
 
     >>> mean_ratio([(0.5, 0.1), (2.0, 0.1)])
     1.0
+    >>> round(mean_ratio([(math.inf, 0.0), (0.0, 0.0)]), 12)
+    1.0
     """
-    return float(math.prod(ratio ** (1 / len(ratios)) for ratio, _ in ratios))
+    logs = [math.log(min(max(ratio, 1 / MOST), MOST)) for ratio, _ in ratios]
+    return math.exp(sum(logs) / len(logs))
 
 
 def described(ratios: Sequence[tuple[float, float]], of: str = "its error") -> str:
