@@ -22,7 +22,7 @@ import numpy as np
 
 from murmurs.papers import EXPERIMENTS, leaderboard
 from murmurs.papers.experiment import Experiment, Scale
-from murmurs.papers.findings import Finding, summary, tally
+from murmurs.papers.findings import AGREEMENTS, STANDINGS, Finding, summary, tally
 from murmurs.papers.report import shown_number
 from murmurs.papers.reproducing import Reproduction, reproduce, state
 from murmurs.planning.running import Cell
@@ -159,6 +159,8 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
     """Return docs/results/papers.md."""
     every = [finding for r in found.values() for finding in r.findings]
     counted = tally(every)
+    compared = sum(counted[verdict] for verdict in AGREEMENTS)
+    stands = ", ".join(f"{counted[verdict]} {verdict}" for verdict in STANDINGS)
     scales = {r.scale for r in found.values()}
     full = sum(r.scale == "full" for r in found.values())
     lines = [
@@ -171,9 +173,16 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
         "Pictures without printed numbers are judged by the sentences that the paper draws from "
         "them.",
         "",
-        f"{len(every)} numbers and sentences were compared, some of them about our default: "
-        f"{counted['agrees']} agree, {counted['explained']} differ for a known reason, "
-        f"{counted['differs']} differ and nobody knows why.",
+        f"{compared} numbers and sentences of the papers were compared: {counted['agrees']} agree, "
+        f"{counted['explained']} differ for a known reason, {counted['differs']} differ without a "
+        "known reason.",
+        "",
+        "The papers say nothing about our default, which is compared apart, with the best of what "
+        "is measured or printed at the same epsilon. It is *ahead* where its error is at most that "
+        "of the best in every setting, *close* where it is larger in some by at most three "
+        "standard errors, *mixed* where it is smaller in geometric mean but larger by more than "
+        f"that in some settings, and *behind* otherwise. Of {len(every) - compared} comparisons: "
+        f"{stands}.",
         "",
         (
             f"{full} of {len(found)} experiments ran on the full grid, the others on the quick one."
@@ -217,17 +226,27 @@ def section(name: str, found: Reproduction) -> list[str]:
         lines += ranks(found)
     if numbers:
         lines += number_table(numbers)
-    if claims:
-        lines += [
-            "| where | the paper says | found | verdict |",
-            "|---|---|---|---|",
-            *(f"| {f.what} | {f.published} | {f.measured} | {f.verdict} |" for f in claims),
-            "",
-        ]
-    reasons = list(dict.fromkeys(f.why for f in found.findings if f.why))
-    lines += [f"*Why it differs:* {reason}\n" for reason in reasons]
+    lines += claim_table([f for f in claims if not f.about_ours], "where", "the paper says")
+    lines += claim_table([f for f in claims if f.about_ours], "where", "beside")
+    for about_ours, question in ((False, "Why it differs"), (True, "Why it is not ahead")):
+        reasons = dict.fromkeys(
+            f.why for f in found.findings if f.why and f.about_ours == about_ours
+        )
+        lines += [f"*{question}:* {reason}\n" for reason in reasons]
     lines.append(f"{summary(found.findings)}; {found.scale} grid, seed {found.seed}.")
     return lines
+
+
+def claim_table(claims: list[Finding], where: str, beside: str) -> list[str]:
+    """Return a table of sentences, or nothing if there are none."""
+    if not claims:
+        return []
+    return [
+        f"| {where} | {beside} | found | verdict |",
+        "|---|---|---|---|",
+        *(f"| {f.what} | {f.published} | {f.measured} | {f.verdict} |" for f in claims),
+        "",
+    ]
 
 
 def number_table(numbers: list[Finding]) -> list[str]:

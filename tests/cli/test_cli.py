@@ -326,7 +326,12 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("study data.csv --column 1 --epsilon 0", None, "epsilons must be from 1e-06 to 700, not 0"),
     ("study data.csv --column 1 --epsilon 1 --plot x", None, "the name must end with .png"),
     ("study - --epsilon 1", "tea\n\nmate\n", "line 2: the value is missing: leave such people out"),
-    ("study - --epsilon 1", "tea\ntea\n", "there are 1 different values, and a study needs at le"),
+    ("study - --epsilon 1", "tea\ntea\n", "there is one value only, and a study needs at least tw"),
+    (
+        "study data.csv --column 1 --epsilon 1 --plot no/x.png",
+        None,
+        "there is no folder no: make it",
+    ),
     ("reproduce fig1", None, "there is no experiment 'fig1': run murmurs reproduce for their na"),
     ("reproduce all --census people.csv", None, "people.csv, line 1: there is no column Military"),
     ("demo --people 99", None, "99 is not in the range 100<=x<=10000000."),

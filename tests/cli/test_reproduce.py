@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from murmurs.cli import main
 from murmurs.cli import reproduce as cli_reproduce
+from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
 from murmurs.papers import EXPERIMENTS
 
@@ -97,6 +98,39 @@ def test_a_column_is_compared_at_equal_epsilon(desk: Path) -> None:
         assert errors == sorted(errors)
     assert {row["law"] for row in found["rows"]} == {"drink"}
     assert study("--epsilon 1 --seed 2 --mechanism KRR")["rows"] != found["rows"]
+
+
+def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
+    """5,001 people with a value of their own, and 5,000 who share one."""
+    people = [*(f"v{i}" for i in range(5001)), *["tea"] * 5000]
+    (desk / "many.txt").write_text("\n".join(people))
+    line = "study many.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2 --json"
+    refused = CliRunner().invoke(main, shlex.split(line))
+    assert refused.exit_code == 2
+    assert "5,002 different values among 10,001 people" in refused.output
+    assert "--top 100, or have all of them with --top 5002" in refused.output
+    some = CliRunner().invoke(main, shlex.split(f"{line} --top 1"))
+    found = json.loads(some.stdout)
+    assert (found["answers"], found["people"]) == (2, 10_001)
+    assert "their shares tell nothing" in some.stderr
+    assert json.loads(good(f"{line} --top 9999"))["answers"] == 5002
+
+
+def test_a_column_of_names_does_not_fill_the_memory(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli_study, "_MOST_DISTINCT", 10)
+    (desk / "many.txt").write_text("\n".join(f"v{i}" for i in range(11)))
+    refused = CliRunner().invoke(main, ["study", "many.txt", "--epsilon", "1", "--top", "2"])
+    assert refused.exit_code == 2
+    assert "there are more than 10 different values, too many for a study" in refused.output
+
+
+def test_the_rare_values_are_one_answer_together(desk: Path) -> None:
+    (desk / "few.txt").write_text("\n".join(["tea"] * 5 + ["mate"] * 3 + ["water", "milk"]))
+    line = "study few.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2 --json"
+    answers = [json.loads(good(f"{line} --top {top}"))["answers"] for top in (1, 2, 3, 4, 5)]
+    assert answers == [2, 3, 4, 4, 4]
 
 
 def test_estimators_that_do_not_fit_are_named() -> None:

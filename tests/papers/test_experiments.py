@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from murmurs.numerics.arrays import Floats, Integers
 from murmurs.papers import (
     EXPERIMENTS,
     chosen,
@@ -23,10 +24,12 @@ from murmurs.papers import (
     leaderboard,
     lezia2020_tables,
 )
-from murmurs.papers.findings import Finding
+from murmurs.papers.findings import AGREEMENTS, STANDINGS, Finding
 from murmurs.papers.histograms import histograms
 from murmurs.papers.report import report
 from murmurs.papers.reproducing import Reproduction, reproduce
+from murmurs.planning.errors import errors_of
+from murmurs.planning.laws import geometric
 
 Small = Callable[[str], Reproduction]
 
@@ -60,12 +63,21 @@ def test_every_experiment_judges_and_draws(name: str, small: Small) -> None:
     document = json.loads(json.dumps(found.to_document()))
     assert document["name"] == name
     assert document["about"].endswith(".")
+    about_ours = 0
     for finding in found.findings:
-        assert finding.verdict in ("agrees", "explained", "differs")
-        assert (finding.verdict == "explained") == bool(finding.why)
+        if finding.about_ours:
+            about_ours += 1
+            assert finding.verdict in STANDINGS
+            assert not (finding.verdict == "ahead" and finding.why)
+        else:
+            assert finding.verdict in AGREEMENTS
+            assert (finding.verdict == "explained") == bool(finding.why)
+            assert "nothing" not in str(finding.published)  # else there is nothing to agree with
     text = report(found)
     assert text.startswith(f"{name}: {found.experiment.title}")
-    assert f" of {len(found.findings)} agree" in text
+    if about_ours < len(found.findings):
+        assert f" of {len(found.findings) - about_ours} agree" in text
+    assert ("our default: " in text) == bool(about_ours)
     figure = found.figure()
     drawn = [axes for axes in figure.axes if axes.get_visible()]
     assert drawn
@@ -91,7 +103,7 @@ def test_the_tables_of_lezia2020_are_those_that_were_printed(epsilon: float, sma
     rejected = compared = 0
     for finding in small(f"lezia2020-{table}").findings:
         column, _, algorithm = finding.what.partition(", ")
-        if algorithm in ("HR", lezia2020_tables.DEFAULT):
+        if finding.about_ours or algorithm == "HR":
             continue
         place = lezia2020_tables.ALGORITHMS.index(algorithm)
         deviation = lezia2020_tables.PRINTED[epsilon][column][2 * place + 1]
@@ -106,16 +118,19 @@ def test_the_tables_of_lezia2020_are_those_that_were_printed(epsilon: float, sma
     assert rejected >= (0 if epsilon == 1.0 else 4)
 
 
-def test_the_default_is_at_most_the_best_printed_value_that_kept_to_epsilon(small: Small) -> None:
+def test_the_default_is_nowhere_behind_the_best_printed_value_that_kept_to_epsilon(
+    small: Small,
+) -> None:
     """Allowed are three combined standard errors; the seed is fixed."""
-    ours = [
+    found = [
         finding
         for table in lezia2020_tables.TABLES.values()
         for finding in small(f"lezia2020-{table}").findings
-        if finding.what.endswith(lezia2020_tables.DEFAULT)
+        if finding.about_ours and "printed" in str(finding.published)
     ]
-    assert len(ours) == 18
-    assert [finding.what for finding in ours if finding.verdict != "agrees"] == []
+    assert len(found) == 18
+    assert [finding.what for finding in found if finding.verdict == "behind"] == []
+    assert sum(finding.verdict == "ahead" for finding in found) >= 12
 
 
 def test_the_printed_grid_of_figure_1_is_that_of_a_point_mass(small: Small) -> None:
@@ -220,6 +235,34 @@ def test_basic_rappor_as_published_does_not_depend_on_epsilon(small: Small) -> N
     assert fixed[0] == pytest.approx(fixed[1], rel=0.2)
     assert fixed[0] == pytest.approx(fixed[2], rel=0.2)
     assert falling[0] > 1.5 * falling[2]
+
+
+def test_a_steeper_law_makes_k_rr_best_at_epsilon_2_as_lezia2020_says() -> None:
+    """Means of 80 runs vary by 2.5 %, and the next best errs by 30 % more: ten standard errors.
+
+    Rejected: the law of the figures here, with its mean at a fifth of the values.
+    """
+    steep = 0.4 ** np.arange(100)
+    errors, flat = (
+        {
+            name: errors_of(
+                mechanism,
+                partial(_drawn, law / law.sum()),
+                {"its own": solve},
+                80,
+                np.random.default_rng(1),
+            )[0].mean("l1")
+            for name, (mechanism, solve) in lezia2020_tables.published(100, 2.0).items()
+        }
+        for law in (steep, geometric(100))
+    )
+    best = errors.pop("k-RR")
+    assert best < min(errors.values())
+    assert flat.pop("k-RR") > min(flat.values())
+
+
+def _drawn(law: Floats, rng: np.random.Generator) -> Integers:
+    return rng.multinomial(10_000, law)
 
 
 def test_mle_is_never_the_worst(small: Small) -> None:

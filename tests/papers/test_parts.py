@@ -1,8 +1,10 @@
-"""The parts of the experiments, exactly: formulas, decoders, histograms, verdicts."""
+"""The parts of the experiments, exactly: formulas, decoders, histograms, states."""
 
 from __future__ import annotations
 
+import gzip
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,15 @@ from murmurs import estimators
 from murmurs.estimators.likelihood import water_filling
 from murmurs.papers import (
     chosen,
+    kairouz2016_likelihood,
     kairouz2016_open,
-    kairouz2016_theory,
+    kairouz2016_risks,
+    kairouz2016_slides,
     lezia2020_tables,
     pinzon2026,
 )
-from murmurs.papers.findings import claim, number, summary
-from murmurs.papers.histograms import CENSUS, SOURCES, histograms, read_census
+from murmurs.papers.census import CENSUS, RAW, read_census
+from murmurs.papers.histograms import SOURCES, histograms
 from murmurs.papers.reproducing import reproduce, rows_of, state
 from murmurs.planning.laws import LAWS
 from murmurs.planning.measured import Series, Table
@@ -32,34 +36,34 @@ def test_the_stated_risks_are_those_of_the_channel(name: str, law: str) -> None:
     """Propositions 3 and 4 have the sampling error as well, which the channel leaves out."""
     shares = LAWS[law](16)
     for epsilon in (0.5, 1.0, 3.0):
-        channel = kairouz2016_theory.mechanism_of(name, 16, epsilon).channel
+        channel = kairouz2016_risks.mechanism_of(name, 16, epsilon).channel
         sampling = (1 - (shares**2).sum()) / 1000
-        stated = kairouz2016_theory.risk_l2(name, shares, epsilon, 1000)
+        stated = kairouz2016_risks.risk_l2(name, shares, epsilon, 1000)
         assert stated == pytest.approx(channel.expected_l2(1000, shares) + sampling, rel=1e-6)
 
 
 def test_the_numbers_of_proposition_5() -> None:
-    f = kairouz2016_theory.advantage
+    f = kairouz2016_risks.advantage
     assert f(7, math.log(7)) == pytest.approx(2.159316, abs=1e-6)
     assert min(range(2, 1000), key=lambda k: f(k, math.log(k))) == 8
     assert f(8, math.log(8)) == pytest.approx(2.1536, abs=1e-4)
     assert min(f(k, math.log(k / 2)) for k in range(3, 5000)) == pytest.approx(1.443, abs=1e-3)
     for k, epsilon in ((16, 1.558), (256, 3.671), (4096, 5.542)):
-        assert kairouz2016_theory.crossover(k) == pytest.approx(epsilon, abs=1e-3)
-    assert kairouz2016_theory.crossover(5) == 0
+        assert kairouz2016_risks.crossover(k) == pytest.approx(epsilon, abs=1e-3)
+    assert kairouz2016_risks.crossover(5) == 0
 
 
 def test_effective_samples_with_and_without_the_misprint() -> None:
     epsilon = math.log(100)
-    assert kairouz2016_theory.effective("k-RAPPOR", 100, epsilon) == pytest.approx(
+    assert kairouz2016_slides.effective("k-RAPPOR", 100, epsilon) == pytest.approx(
         0.074237, rel=1e-4
     )
-    assert kairouz2016_theory.as_on_the_slide("k-RAPPOR", 100, epsilon) == pytest.approx(
+    assert kairouz2016_slides.as_on_the_slide("k-RAPPOR", 100, epsilon) == pytest.approx(
         0.00796, rel=1e-3
     )
     for k in (2, 30, 100):
-        assert kairouz2016_theory.effective("k-RR", k, 1.5) == pytest.approx(
-            kairouz2016_theory.as_on_the_slide("k-RR", k, 1.5)
+        assert kairouz2016_slides.effective("k-RR", k, 1.5) == pytest.approx(
+            kairouz2016_slides.as_on_the_slide("k-RR", k, 1.5)
         )
 
 
@@ -70,7 +74,7 @@ def test_the_thresholds_of_the_poster_are_water_filling() -> None:
         channel = mm.KRR(k, epsilon).channel
         hit, miss = float(channel.hit), float(channel.miss)
         frequencies = rng.multinomial(100, rng.dirichlet(np.ones(k))) / 100
-        star = kairouz2016_theory.mle_threshold(frequencies, hit, miss)
+        star = kairouz2016_likelihood.mle_threshold(frequencies, hit, miss)
         assert star == pytest.approx(water_filling(frequencies, hit / miss - 1), abs=1e-12)
 
 
@@ -143,9 +147,15 @@ def test_the_census_is_read_by_the_names_of_its_columns(delimiter: str, tmp_path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1: there is no column Military: the first line must name"),
+        ("a,b\n1,2\n", f"line 1: there is no column Military: give {RAW} of the UCI archive"),
+        ("caseid,dAge,iMilitary\n1,2,3\n", "line 1: this is the coded file, which has no race"),
+        ("1\t2\t3\n", "line 1: there is no column Military"),
         ("Military,Rvetserv,Race,PoB\n1,2,3\n", "line 2: there are 3 cells, and PoB is number 4"),
-        ("Military,Rvetserv,Race,PoB\n1,2,3,4\n", "column Military has 1 values"),
+        ("Military,Rvetserv,Race,PoB\n1,2,3,4\n", "column Military has 1 values, where USC"),
+        (
+            "Military,Rvetserv,Race,PoB\n" + "".join(f"{i},{i % 2},1,1\n" for i in range(6)),
+            "column Military has 6 values, where USCensus1990 has 5: give",
+        ),
     ],
 )
 def test_a_census_without_its_columns_is_refused(text: str, message: str, tmp_path: Path) -> None:
@@ -155,33 +165,42 @@ def test_a_census_without_its_columns_is_refused(text: str, message: str, tmp_pa
         read_census(path)
 
 
+@pytest.mark.parametrize("name", [RAW, f"{RAW}.gz"])
+def test_the_raw_file_of_the_census_is_read_as_it_is(name: str, tmp_path: Path) -> None:
+    """125 cells between tabs, without names, MILITARY being number 84 of the alphabet of names."""
+    people = []
+    for i in range(60):
+        cells = ["0"] * 125
+        cells[83], cells[89], cells[94], cells[108] = str(i % 5), str(i), str(i % 4), str(i % 3)
+        people.append("\t".join(cells) + "\r\n")
+    opened = gzip.open if name.endswith("gz") else open
+    with opened(tmp_path / name, "wb") as file:
+        file.write("".join(people).encode())
+    found = read_census(tmp_path / name)
+    assert {name: len(own) for name, own in found.items()} == {
+        "Military": 5,
+        "Rvetserv": 3,
+        "Race": 4,
+        "PoB": 60,
+    }
+    assert all(own.sum() == 60 for own in found.values())
+
+
+def test_another_file_of_the_census_has_other_rows() -> None:
+    one, other = (
+        {cell.identity(1) for cell in lezia2020_tables.cells("tiny", dict.fromkeys(CENSUS, people))}
+        for people in (np.array([60, 40]), np.array([61, 40]))
+    )
+    assert len(one - other) == len(one) * 4 // 10  # Statlog and Adult have the same
+
+
 def test_the_tables_take_the_census_in() -> None:
     census = {name: np.array([60, 40]) for name in CENSUS}
     [table, *_] = lezia2020_tables.tables(census)
     found = reproduce(table, "tiny", 1)
     census_findings = [f for f in found.findings if "1990" in f.what]
-    assert len(census_findings) == 4 * 6
+    assert len(census_findings) == 4 * 7
     assert sum(axes.get_visible() for axes in found.figure().axes) == 10
-
-
-def test_numbers_agree_within_three_combined_errors() -> None:
-    assert number("x", 0.5, 0.53, 0.01).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01).verdict == "differs"
-    assert number("x", 0.5, 0.54, 0.01, published_error=0.01).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01, tolerance=0.02).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.01, sigmas=4.5).verdict == "agrees"
-    assert number("x", 0.5, 0.54, 0.0, decimals=1).verdict == "agrees"  # 0.5 is rounded
-    explained = number("x", 0.5, 0.6, 0.01, why="misprint")
-    assert (explained.verdict, explained.why) == ("explained", "misprint")
-    assert number("x", 0.5, 0.5, 0.01, why="misprint").why == ""
-
-
-def test_the_summary_counts_verdicts() -> None:
-    yes, no = claim("a", "b", "c", True), claim("a", "b", "c", False)
-    known = claim("a", "b", "c", False, why="d")
-    assert summary([yes, yes]) == "2 of 2 agree"
-    assert summary([yes, known, known]) == "1 of 3 agrees, 2 differ for a known reason"
-    assert summary([no, yes]) == "1 of 2 agrees, 1 differs and nobody knows why"
 
 
 def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
@@ -190,6 +209,17 @@ def test_the_state_tells_what_was_run(tmp_path: Path) -> None:
     reproduce(experiment, "quick", 1, folder=tmp_path)
     assert state(experiment, tmp_path, 1) == "run quickly"
     assert state(experiment, tmp_path, 2) == "not run"
+
+
+def test_rows_of_an_older_version_of_a_grid_are_not_taken(tmp_path: Path) -> None:
+    [experiment] = chosen(["kairouz2016-proposition5"])
+    reproduce(experiment, "tiny", 1, folder=tmp_path)
+    newer = replace(experiment, grid=replace(experiment.grid, version=2))
+    said: list[tuple[int, int]] = []
+    reproduce(newer, "tiny", 1, folder=tmp_path, progress=lambda *x: said.append(x))
+    assert said[0] == (0, 1)
+    reproduce(newer, "tiny", 1, folder=tmp_path, progress=lambda *x: said.append(x))
+    assert said[-1] == (1, 1)
 
 
 def test_the_state_tells_what_was_begun(tmp_path: Path) -> None:

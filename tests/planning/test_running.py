@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +74,56 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(done) == 4
 
 
+def _slow(cell: Cell, rng: np.random.Generator) -> list[Series]:
+    """Leave the number of this process in a file, and take longer than any test."""
+    Path(cell.text("folder"), str(os.getpid())).touch()
+    time.sleep(600)
+    return measure(cell, rng)
+
+
+def _run_slowly(folder: str) -> None:
+    run(_slow, [Cell({"folder": folder, "answers": k}, 2) for k in (2, 3)], 7, processes=2)
+
+
+def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    parent = multiprocessing.get_context("spawn").Process(target=_run_slowly, args=(str(tmp_path),))
+    parent.start()
+    assert _becomes_true(lambda: len(list(tmp_path.iterdir())) == 2)
+    workers = [int(path.name) for path in tmp_path.iterdir()]
+    parent.kill()
+    parent.join()
+    assert _becomes_true(lambda: not any(_runs(worker) for worker in workers))
+
+
+def _killed(cell: Cell, rng: np.random.Generator) -> list[Series]:
+    if cell["answers"] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measure(cell, rng)
+
+
+def test_a_worker_that_is_killed_is_told_plainly() -> None:
+    with pytest.raises(ChildProcessError, match="run the same again with fewer processes"):
+        run(_killed, CELLS, 7, processes=2)
+
+
+def _becomes_true(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process is there and is not only waiting for its end to be noticed."""
+    try:
+        os.kill(process, 0)
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:  # it has ended meanwhile, or this system has no such folder
+        return not Path("/proc/self").exists()
+
+
 def test_other_seeds_repetitions_and_details_are_other_rows(tmp_path: Path) -> None:
     rows = Rows(tmp_path)
     run(measure, CELLS[:1], 7, rows=rows)
@@ -97,6 +152,26 @@ def test_a_file_that_has_no_rows_is_named(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match=r"1\.parquet has no rows of a study"):
         Rows(tmp_path).read(["x"])
+
+
+def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    """Some systems put hidden files with the same ending beside those on foreign disks."""
+    rows = Rows(tmp_path)
+    found = run(measure, CELLS, 7, rows=rows)
+    (tmp_path / "._00001.parquet").write_bytes(b"Mac OS X")
+    (tmp_path / "notes.txt").write_text("mine")
+    assert len(rows.known()) == len(CELLS)
+    assert same(run(measure, CELLS, 7, rows=rows), found)
+
+
+def test_rows_that_cannot_be_kept_are_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "rows").write_text("mine")
+
+    def never(cell: Cell, rng: np.random.Generator) -> list[Series]:
+        raise AssertionError("measured in vain")
+
+    with pytest.raises(NotADirectoryError, match="rows is a file, and rows are kept in a folder"):
+        run(never, CELLS, 7, rows=Rows(tmp_path / "rows"))
 
 
 def test_rows_of_different_kinds_do_not_mix(tmp_path: Path) -> None:
@@ -130,6 +205,28 @@ def test_a_study_resumes_and_grows(tmp_path: Path) -> None:
     assert first.rows[0] == grown.rows[0]
     assert len(small([100], ["unbiased", "simplex"])) == 2  # not those without the second
     assert said == [(0, 1), (1, 1)]
+
+
+def test_another_estimator_of_the_same_name_is_measured_anew(tmp_path: Path) -> None:
+    def first_share(solve: Callable[[mm.Counts], mm.Estimate]) -> float:
+        found = mm.study(
+            "KRR",
+            answers=8,
+            people=100,
+            epsilons=0.5,
+            estimators={"mine": solve},
+            repetitions=3,
+            random=1,
+            rows=tmp_path,
+        )
+        return found.rows[0].l1
+
+    simple = first_share(mm.estimators.simplex)
+    assert first_share(lambda counts: mm.estimators.unbiased(counts)) > simple
+    assert first_share(lambda counts: mm.estimators.simplex(counts)) == simple
+    assert len(Rows(tmp_path).known()) == 3
+    assert first_share(mm.estimators.simplex) == simple
+    assert len(Rows(tmp_path).known()) == 3  # the same function again
 
 
 def test_functions_that_no_other_process_can_import_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PICTURES = ("png", "svg", "pdf")
+NEEDED = "plots need matplotlib: install it with pip install 'murmurs[plot]'"
 
 plot_option = click.option(
     "--plot", type=new_file, help="Save a plot to a file (.png, .svg, .pdf)."
@@ -32,6 +34,15 @@ def picture_kind(path: Path) -> str:
     return ending
 
 
+def check_plot(path: Path) -> None:
+    """Refuse before long work what could not be drawn or written after it."""
+    picture_kind(path)
+    if find_spec("matplotlib") is None:
+        raise ImportError(NEEDED)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"--plot {path}: there is no folder {path.parent}: make it first")
+
+
 def save_plot(
     draw: Callable[[Axes], Axes],
     path: Path,
@@ -46,9 +57,7 @@ def save_plot(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(
-            "plots need matplotlib: install it with pip install 'murmurs[plot]'"
-        ) from None
+        raise ImportError(NEEDED) from None
     figure = Figure(figsize=size or (8, 4.6), layout="constrained")
     axes = draw(figure.add_subplot())
     if rows and size is None:

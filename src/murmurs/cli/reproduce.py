@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,8 +15,8 @@ from murmurs.boundary.writing import writing
 from murmurs.cli.output import Command, FilePath, as_json, existing_file, print_json, say
 from murmurs.cli.progress import progress_bar
 from murmurs.papers import lezia2020_tables
+from murmurs.papers.census import read_census
 from murmurs.papers.experiment import Experiment, Scale
-from murmurs.papers.histograms import read_census
 from murmurs.papers.report import report
 from murmurs.papers.reproducing import Reproduction, reproduce, state
 from murmurs.present.text import table
@@ -46,7 +48,7 @@ from murmurs.present.text import table
 @click.option(
     "--census",
     type=existing_file,
-    help="The public file USCensus1990, with a first line of names, for lezia2020's tables.",
+    help="The public file USCensus1990raw.data.txt, for lezia2020's tables.",
 )
 @as_json
 def command(
@@ -80,18 +82,10 @@ def command(
     _check_installed()
     documents = []
     for experiment in wanted:
-        try:
-            with progress_bar(experiment.name) as progress:
-                found = reproduce(
-                    experiment, scale, seed, folder=out, processes=processes, progress=progress
-                )
-        except KeyboardInterrupt:
-            click.echo(
-                f"\nInterrupted in {experiment.name}: what was simulated is kept in {out}. Run the "
-                "same command again to go on.",
-                err=True,
+        with _interruptible(experiment.name, out), progress_bar(experiment.name) as progress:
+            found = reproduce(
+                experiment, scale, seed, folder=out, processes=processes, progress=progress
             )
-            raise click.exceptions.Exit(130) from None
         pictures = found.save(out)
         _keep_findings(found, out)
         documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
@@ -100,6 +94,20 @@ def command(
             say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
     if as_json:
         print_json(documents)
+
+
+@contextlib.contextmanager
+def _interruptible(name: str, out: Path) -> Iterator[None]:
+    """Say after an interruption that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(
+            f"\nInterrupted in {name}: what was simulated is kept in {out}. Run the same command "
+            "again to go on.",
+            err=True,
+        )
+        raise click.exceptions.Exit(130) from None
 
 
 def _check_installed() -> None:

@@ -23,16 +23,26 @@ from murmurs.cli.output import (
     say,
     simulation_seed_option,
 )
-from murmurs.cli.pictures import picture_kind, save_plot
+from murmurs.cli.pictures import check_plot, save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
+from murmurs.numerics.arrays import Integers
 from murmurs.planning.compared import DEFAULT
 from murmurs.planning.study import ErrorStudy, study
 from murmurs.present.errors import size_for
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
+MOST_ANSWERS = 5000
+"""Answers that are compared without being asked for; with more, Subset takes minutes."""
+
+_MOST_DISTINCT = 10**6
+"""Values that are counted, so that a column of names does not fill the memory."""
+
+_FEW = 100
+"""Values up to which nothing is said about how few people hold each."""
+
 _NAMED = 4
 """Pairs that are named because they cannot be told from the best one."""
 
@@ -51,6 +61,11 @@ _NAMED = 4
     "--no-header", is_flag=True, help="The first line of a CSV file has no names of columns."
 )
 @click.option("--drop-missing", is_flag=True, help="Leave out people whose value is missing.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    help="Keep so many of the commonest values, and put all others together as one answer.",
+)
 @click.option(
     "--epsilon",
     "epsilons",
@@ -99,6 +114,7 @@ def command(
     delimiter: str | None,
     no_header: bool,
     drop_missing: bool,
+    top: int | None,
     epsilons: tuple[float, ...],
     mechanisms: tuple[str, ...],
     solvers: tuple[str, ...],
@@ -112,16 +128,17 @@ def command(
 
     Every value of the column is an answer, and the people who hold it are simulated many times
     with each mechanism at the same epsilon. The errors are those of the estimated shares, the
-    smallest first. Nothing of DATA leaves this computer.
+    smallest first. Nothing of DATA leaves this computer. A terminal shows how many mechanisms are
+    done.
 
     \b
     Example:
       murmurs study data.csv --column drink --epsilon 1 --repetitions 10 --seed 1
     """
     if plot is not None:
-        picture_kind(plot)
+        check_plot(plot)
     columns = Columns(column, (), file_format, delimiter, no_header)
-    people = _histogram(data, columns, drop_missing)
+    people = _top(data, _histogram(data, columns, drop_missing), top)
     with progress_bar("study") as progress:
         found = study(
             list(dict.fromkeys(mechanisms)),
@@ -150,7 +167,7 @@ def command(
         say(f"\nFigure: {plot}")
 
 
-def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Any:
+def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Integers:
     """Return how many people hold each value of a column, the commonest first."""
     counted: Counter[Any] = Counter()
     for chunk in columns.chunks(path):
@@ -161,12 +178,38 @@ def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Any:
                 path, missing[0], "the value is missing: leave such people out with --drop-missing"
             )
         counted.update(str(value) for value in values if not is_missing(value))
+        if len(counted) > _MOST_DISTINCT:
+            raise ValueError(
+                f"{named(path)}: there are more than {_MOST_DISTINCT:,} different values, too many "
+                "for a study: take another column, or join values"
+            )
     if len(counted) < 2:
-        raise ValueError(
-            f"{named(path)}: there are {len(counted)} different values, and a study needs at least "
-            "two"
-        )
+        found = "one value only" if counted else "no value"
+        raise ValueError(f"{named(path)}: there is {found}, and a study needs at least two")
     return np.array([number for _, number in counted.most_common()])
+
+
+def _top(path: Path, people: Integers, top: int | None) -> Integers:
+    """Return the histogram of the commonest values, with all others as one answer.
+
+    Very many values are refused if ``top`` does not say how many of them are wanted.
+    """
+    many, everybody = len(people), int(people.sum())
+    if top is None and many > MOST_ANSWERS:
+        raise ValueError(
+            f"{named(path)}: there are {many:,} different values among {everybody:,} people, and "
+            f"no more than {MOST_ANSWERS:,} are compared unasked: put the rare ones together with "
+            f"--top 100, or have all of them with --top {many}, which takes its time"
+        )
+    if 2 * many > everybody and many > _FEW:
+        say(
+            f"Note: {everybody:,} people hold {many:,} different values, most of them alone. If "
+            "these are names or numbers of people, their shares tell nothing.",
+            err=True,
+        )
+    if top is None or top >= many:
+        return people
+    return np.append(people[:top], people[top:].sum())
 
 
 def _winner(found: ErrorStudy, epsilon: float) -> str:
@@ -190,7 +233,7 @@ def _winner(found: ErrorStudy, epsilon: float) -> str:
     return f"{text}; within two standard errors of it: {', '.join(near)}."
 
 
-def _document(found: ErrorStudy, people: Any) -> dict[str, Any]:
+def _document(found: ErrorStudy, people: Integers) -> dict[str, Any]:
     return {
         "answers": len(people),
         "people": int(people.sum()),

@@ -31,13 +31,22 @@ def number_grid(
     title: str,
     names: tuple[str, str] = ("k", "ε"),
     decimals: int = 3,
+    *,
+    linear: bool = False,
 ) -> None:
-    """Draw a grid of numbers, the first row below: below zero in blue, above in orange."""
-    from matplotlib.colors import LinearSegmentedColormap, SymLogNorm
+    """Draw a grid of numbers, the first row below: below zero in blue, above in orange.
+
+    Colours are those of logarithms, so that small numbers can be told apart, unless ``linear``.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, Normalize, SymLogNorm
 
     scale = max(float(np.abs(numbers).max()), 10.0**-decimals)
     colours = LinearSegmentedColormap.from_list("signs", [BELOW, "#ffffff", ABOVE])
-    norm = SymLogNorm(max(scale / 100, 1e-12), vmin=-scale, vmax=scale)
+    norm = (
+        Normalize(-scale, scale)
+        if linear
+        else SymLogNorm(max(scale / 100, 1e-12), vmin=-scale, vmax=scale)
+    )
     axes.pcolormesh(numbers, cmap=colours, norm=norm, edgecolors="white", linewidth=1)
     for (i, j), value in np.ndenumerate(numbers):
         text = f"{value:.{decimals}f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -29,13 +29,15 @@ class Grid:
 
     ``cells`` are those of a scale, and ``measure`` simulates one of them. ``refine`` returns
     further cells that depend on what was found, such as the best parameters measured again.
-    ``labels`` and values must be the same for all series of a grid.
+    ``labels`` and values must be the same for all series of a grid. ``version`` is raised when
+    ``measure`` changes what it does for the same cell: rows of older versions are not taken.
     """
 
     name: str
     cells: Callable[[Scale], list[Cell]]
     measure: Callable[[Cell, np.random.Generator], list[Series]]
     refine: Callable[[Scale, Table], list[Cell]] = _no_more
+    version: int = 1
 
 
 def _every(_cell: Cell) -> bool:
@@ -67,8 +69,16 @@ class Experiment:
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Return the cells that are needed before any refinement."""
-        return [cell for cell in self.grid.cells(scale) if self.wanted(cell)]
+        return self._versioned(self.grid.cells(scale))
 
     def more(self, scale: Scale, rows: Table) -> list[Cell]:
         """Return the cells that refine what was found."""
-        return [cell for cell in self.grid.refine(scale, rows) if self.wanted(cell)]
+        return self._versioned(self.grid.refine(scale, rows))
+
+    def _versioned(self, cells: list[Cell]) -> list[Cell]:
+        """Return the cells that are wanted, with the version of the grid if it is not the first."""
+        found = [cell for cell in cells if self.wanted(cell)]
+        if self.grid.version == 1:
+            return found
+        version = f" version {self.grid.version}"
+        return [replace(cell, details=cell.details + version) for cell in found]

@@ -1,4 +1,7 @@
-"""Published beside measured: a number or a claim of a paper, what was found, and the verdict."""
+"""Published beside measured: a number or a claim of a paper, what was found, and the verdict.
+
+What is said about our default, of which no paper says anything, has verdicts of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Verdict = Literal["agrees", "explained", "differs"]
+Standing = Literal["ahead", "close", "mixed", "behind"]
+"""How our default stands beside the best of the others.
+
+- ahead: its error is at most theirs, in every setting
+- close: larger in some, by at most three combined standard errors
+- mixed: smaller in geometric mean, but larger by more than that in some settings
+- behind: larger by more than that, in the only setting or in geometric mean
+"""
+
+Verdict = Literal["agrees", "explained", "differs"] | Standing
+AGREEMENTS: tuple[Verdict, ...] = ("agrees", "explained", "differs")
+STANDINGS: tuple[Standing, ...] = ("ahead", "close", "mixed", "behind")
 
 SIGMAS = 3.0
 """Combined standard errors up to which two numbers agree."""
@@ -18,7 +32,8 @@ class Finding:
     """One number or claim of a paper, with what was measured.
 
     ``error`` is the standard error of the simulation. ``explained`` are deviations with a known
-    reason, which is ``why``. ``beside`` has other numbers for comparison, by name.
+    reason, which is ``why``. ``beside`` has other numbers for comparison, by name. If the finding
+    is about our default, ``published`` is what it is compared with.
     """
 
     what: str
@@ -28,6 +43,11 @@ class Finding:
     error: float | None = None
     why: str = ""
     beside: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def about_ours(self) -> bool:
+        """Whether this is about our default, and not about what a paper says."""
+        return self.verdict in STANDINGS
 
     def to_document(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""
@@ -85,26 +105,39 @@ def claim(what: str, published: str, measured: str, holds: bool, *, why: str = "
     return Finding(what, published, measured, verdict, None, "" if holds else why)
 
 
-def tally(findings: Iterable[Finding]) -> dict[str, int]:
+def tally(findings: Iterable[Finding]) -> dict[Verdict, int]:
     """Return how many findings have each verdict."""
-    found = dict.fromkeys(("agrees", "explained", "differs"), 0)
+    found: dict[Verdict, int] = dict.fromkeys((*AGREEMENTS, *STANDINGS), 0)
     for finding in findings:
         found[finding.verdict] += 1
     return found
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """Return the verdicts as a sentence.
+    """Return the verdicts as a sentence: those about the paper, then those about our default.
 
     >>> summary([claim("a", "yes", "yes", True), claim("b", "yes", "no", False, why="misprint")])
     '1 of 2 agrees, 1 differs for a known reason'
+    >>> summary([Finding("a", "k-RR, 0.5", "0.25", "ahead"), claim("b", "yes", "yes", True)])
+    '1 of 1 agrees; our default: 1 ahead'
     """
     found = tally(findings)
-    text = f"{found['agrees']} of {len(findings)} {'agrees' if found['agrees'] == 1 else 'agree'}"
+    compared = sum(found[verdict] for verdict in AGREEMENTS)
+    parts = [_agreements(found, compared)] if compared else []
+    stands = [f"{found[verdict]} {verdict}" for verdict in STANDINGS if found[verdict]]
+    if stands:
+        parts.append(f"our default: {', '.join(stands)}")
+    return "; ".join(parts)
+
+
+def _agreements(found: Mapping[Verdict, int], compared: int) -> str:
+    text = f"{found['agrees']} of {compared} {_verb('agree', found['agrees'])}"
     if found["explained"]:
-        verb = "differs" if found["explained"] == 1 else "differ"
-        text += f", {found['explained']} {verb} for a known reason"
+        text += f", {found['explained']} {_verb('differ', found['explained'])} for a known reason"
     if found["differs"]:
-        verb = "differs" if found["differs"] == 1 else "differ"
-        text += f", {found['differs']} {verb} and nobody knows why"
+        text += f", {found['differs']} {_verb('differ', found['differs'])} without a known reason"
     return text
+
+
+def _verb(verb: str, many: int) -> str:
+    return f"{verb}s" if many == 1 else verb

@@ -23,7 +23,11 @@ def report(found: Reproduction, limit: int = 40) -> str:
         more = len(numbers) - len(kept)
         parts.append(numbers_table(kept) + (f"\n… and {more} more that agree" if more > 0 else ""))
     claims = [f for f in found.findings if isinstance(f.measured, str)]
-    parts += ["\n".join(_claim(f) for f in claims[:limit])] if claims else []
+    for several in (
+        [f for f in claims if not f.about_ours],
+        [f for f in claims if f.about_ours],
+    ):
+        parts += ["\n".join(_claim(f) for f in several[:limit])] if several else []
     parts.append(f"{summary(found.findings)}.")
     reasons = dict.fromkeys(f.why for f in found.findings if f.why)
     parts += [_wrapped(text) for text in (experiment.about, *reasons)]
@@ -61,7 +65,8 @@ def shown_number(value: float | str) -> str:
 
 
 def _claim(finding: Finding) -> str:
-    said = f"the paper says: {finding.published}; found: {finding.measured}"
+    whose = "beside" if finding.about_ours else "the paper says"
+    said = f"{whose}: {finding.published}; found: {finding.measured}"
     text = f"{finding.verdict:<9}  {finding.what}; {said}"
     return textwrap.fill(text, _WIDTH, subsequent_indent=" " * 11)
 

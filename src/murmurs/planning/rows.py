@@ -37,32 +37,46 @@ class Rows:
         self.folder = Path(folder)
         frames.needed("pyarrow", "frames")
 
+    def prepare(self) -> None:
+        """Make the folder, so that what cannot be kept is refused before it is measured."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(
+                f"{self.folder} is a file, and rows are kept in a folder: give another name"
+            ) from None
+
     def add(self, cells: Mapping[str, list[Series]]) -> None:
         """Add the rows of finished cells, in a file of their own."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.prepare()
         table = frames.to_arrow(_columns(cells))
         kinds = {"format": str(FORMAT), "values": json.dumps(_kinds(cells))}
         table = table.replace_schema_metadata(kinds)
-        number = len(list(self.folder.glob("*.parquet"))) + 1
+        number = len(self._files()) + 1
         path = self.folder / f"{number:05}-{secrets.token_hex(4)}.parquet"
         with writing(path) as file:
             frames.needed("pyarrow.parquet", "frames").write_table(table, file, compression="zstd")
 
     def known(self) -> set[str]:
         """Return the names of all cells that are there."""
-        return {cell for path in self.folder.glob("*.parquet") for cell in _cells(path)}
+        return {cell for path in self._files() for cell in _cells(path)}
 
     def read(self, wanted: Collection[str]) -> dict[str, list[Series]]:
         """Return the series of those of the wanted cells that are there, by name of the cell."""
         left = set(wanted)
         found: dict[str, list[Series]] = {}
-        for path in sorted(self.folder.glob("*.parquet")):
+        for path in self._files():
             here: dict[str, list[Series]] = {}
             for cell, series in _series(path, left):
                 here.setdefault(cell, []).append(series)
             found |= here
             left -= set(here)
         return found
+
+    def _files(self) -> list[Path]:
+        """Return the files in the order of their names; hidden ones are other programs'."""
+        every = self.folder.glob("*.parquet")
+        return sorted(path for path in every if not path.name.startswith("."))
 
 
 def _columns(cells: Mapping[str, list[Series]]) -> dict[str, Any]:

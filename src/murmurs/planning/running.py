@@ -12,10 +12,12 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,6 +95,8 @@ def run(
     found = rows.read(names) if rows is not None else {}
     left = {name: cell for name, cell in zip(names, cells, strict=True) if name not in found}
     total = len(set(names))
+    if rows is not None and left:
+        rows.prepare()
     fresh: dict[str, list[Series]] = {}
     since = time.monotonic()
     if progress is not None:
@@ -138,6 +142,12 @@ def _measured(
                     running[pool.submit(_in_worker, cell)] = name
                 for ready in wait(running, return_when=FIRST_COMPLETED).done:
                     yield running.pop(ready), ready.result()
+        except BrokenProcessPool:
+            raise ChildProcessError(
+                "a process that measured cells was ended from outside, perhaps for lack of memory: "
+                "run the same again with fewer processes; rows that were kept are not measured "
+                "again"
+            ) from None
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -172,7 +182,16 @@ def _start(measure: Measure, seed: int) -> None:
     """Prepare a worker; an interruption is the business of the process that started it."""
     global _work
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _work = measure, seed
+
+
+def _end_with_parent() -> None:
+    """End this worker when the process that started it has been killed and cannot say so."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _in_worker(cell: Cell) -> list[Series]:

@@ -28,6 +28,7 @@ from murmurs.planning.compared import (
     mechanism_of,
     several,
     solvers_of,
+    told_apart,
 )
 from murmurs.planning.errors import ERRORS, Solve, errors_of
 from murmurs.planning.laws import people_of, shares_of
@@ -263,7 +264,8 @@ class _Compared:
         """Return what else the numbers depend on: the mechanism, the people, the estimators."""
         people = zlib.crc32(self._people(law, k, n).tobytes())
         made = mechanism_of(name, self.made[name], k, epsilon)
-        return f"{made} {people:08x} {' '.join(self.fits[name, k, epsilon])}"
+        solvers = (told_apart(own, self.solved[own]) for own in self.fits[name, k, epsilon])
+        return f"{made} {people:08x} {' '.join(solvers)}"
 
 
 def _row(series: Series) -> Row:
@@ -294,4 +296,5 @@ def _named(row: Row, key: str) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    return f"{value:.3g} ± {error:.1g}"
+    shown = error if error > 1e-12 * abs(value) else 0.0  # else it is rounding only
+    return f"{value:.3g} ± {shown:.1g}"

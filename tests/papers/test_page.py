@@ -1,0 +1,30 @@
+"""The page about the papers: what is about our default stands apart, and is counted apart."""
+
+from __future__ import annotations
+
+from benchmarks import papers as written
+
+from murmurs.papers import chosen
+from murmurs.papers.findings import claim
+from murmurs.papers.ours import ours
+from murmurs.papers.reproducing import Reproduction
+from murmurs.planning.measured import Table
+
+
+def test_the_page_counts_and_shows_our_default_apart() -> None:
+    [experiment] = chosen(["kairouz2016-proposition5"])
+    findings = (
+        claim("a", "yes", "yes", True),
+        claim("b", "yes", "no", False, why="A misprint."),
+        ours("c", "k-RR, 0.2", "0.1", [(0.5, 0.1)]),
+        ours("d", "k-RR, 0.2", "0.4", [(2.0, 0.1)], why="It learns little."),
+    )
+    made = Reproduction(experiment, "full", 0, Table([]), findings, 1.0)
+    page = written.page({experiment.name: made}, "It took a second.")
+    assert "2 numbers and sentences of the papers were compared: 1 agree, 1 differ for" in page
+    assert "Of 2 comparisons: 1 ahead, 0 close, 0 mixed, 1 behind." in page
+    published, _, own = page.partition("| where | beside | found | verdict |")
+    assert "| a | yes | yes | agrees |" in published
+    assert "| d | k-RR, 0.2 | 0.4 | behind |" in own
+    assert "*Why it differs:* A misprint." in own
+    assert "*Why it is not ahead:* It learns little." in own
