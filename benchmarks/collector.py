@@ -207,17 +207,16 @@ def memory(folder: Path, minutes: float) -> dict[str, Any]:
                 assert status == 200
                 looks += 1
         submissions = sum(json.loads(load.communicate()[0])["accepted"] for load in loads)
-    late = [(t, m) for t, m in samples if t > 30 * minutes]
-    slope = float(np.polyfit([t for t, _ in late], [m for _, m in late], 1)[0])
+    third = [m for t, m in samples if 30 * minutes < t <= 45 * minutes]
+    fourth = [m for t, m in samples if t > 45 * minutes]
     return {
         "minutes": minutes,
         "submissions": submissions,
         "looks": looks,
         "start_mb": samples[0][1],
-        "middle_mb": late[0][1],
-        "end_mb": late[-1][1],
         "largest_mb": max(m for _, m in samples),
-        "slope_mb_per_hour": 3600 * slope,
+        "third_quarter_mb": [min(third), statistics.median(third), max(third)],
+        "fourth_quarter_mb": [min(fourth), statistics.median(fourth), max(fourth)],
         "samples": [(round(t), round(m, 1)) for t, m in samples[:: max(1, len(samples) // 40)]],
     }
 

@@ -52,10 +52,12 @@ MEMORY = """
 ## Memory
 
 Three loads at once for {minutes:g} minutes, {submissions:,} submissions, and {looks} requests for
-results, each with another level: {start_mb:.0f} MB at the start, {middle_mb:.0f} MB after half of
-the time, {end_mb:.0f} MB at the end, {largest_mb:.0f} MB at most. A straight line through the
-second half changes by {slope_mb_per_hour:+.0f} MB an hour. The server loads numba's compiler
-once, when it has counted so many reports that compiled kernels pay; that takes about 100 MB.
+results, each with another level: {start_mb:.0f} MB at the start, {largest_mb:.0f} MB at most. In
+the third quarter of the time it was {third_quarter_mb[0]:.0f} to {third_quarter_mb[2]:.0f} MB,
+{third_quarter_mb[1]:.0f} in the median, and in the last quarter {fourth_quarter_mb[0]:.0f} to
+{fourth_quarter_mb[2]:.0f} MB, {fourth_quarter_mb[1]:.0f} in the median. The server loads numba's
+compiler once, when it has counted so many reports that compiled kernels pay; that takes about
+100 MB. Other work shared the machine all the time.
 
 ## A full disk
 
