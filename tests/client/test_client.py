@@ -854,3 +854,22 @@ def test_a_request_that_was_under_way_when_the_device_stopped_may_have_arrived()
     clock.next_day(30)
     assert len(client(state=state, clock=clock).send(collector).refused) == 1
     assert collector.total == 1
+
+
+def test_of_two_requests_at_once_the_one_that_may_have_arrived_is_remembered() -> None:
+    clock, collector, state = Clock(), Forgetful(SURVEY), dict[str, Any]()
+    first, second = (client(state=state, clock=clock) for _ in range(2))
+    first.answer(ANSWERS)
+
+    def lost(body: bytes) -> Reply:
+        collector(body)
+        raise OSError("no answer")
+
+    def unreachable(_: bytes) -> Reply:
+        assert second.send(lost).waiting == 1
+        raise NotSentError("no network")
+
+    assert first.send(unreachable).waiting == 1
+    clock.next_day(31)
+    assert len(client(state=state, clock=clock).send(collector).refused) == 1
+    assert collector.total == 1

@@ -225,7 +225,7 @@ class Client:
         taken, refused, problem = 0, self._give_up(), None
         alone: set[str] = set()
         while batch := self._batch(alone):
-            first_tries = self._begin(batch)
+            first = self._begin(batch)
             reply, problem, is_sent = _asked(transport, batch)
             verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
             if verdict == "refused" and len(batch) > 1:
@@ -234,7 +234,7 @@ class Client:
             with self._changing() as state:
                 if verdict == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
-                        _forget_tries(state, first_tries)
+                        _forget_tries(state, first)
                     state.failures += 1
                     after = None if reply is None else reply.retry_after
                     now = self._now()
@@ -272,15 +272,20 @@ class Client:
         reason = f"it was first sent more than {days} days ago, and may have been counted then"
         return [Refusal(one.id, 0, reason) for one in old]
 
-    def _begin(self, batch: list[Queued]) -> set[str]:
-        """Note that submissions are about to be sent; return the ids of those that never were."""
-        ids = {one.id for one in batch if not one.tried}
-        if ids:
-            with self._changing() as state:
-                for one in state.queue:
-                    if one.id in ids:
-                        one.tried = max(self._now(), 1)
-        return ids
+    def _begin(self, batch: list[Queued]) -> dict[str, int]:
+        """Note that submissions are about to be sent.
+
+        Return the ids of those that no request before can have carried to the collector, and in how
+        many requests they were.
+        """
+        ids, first = {one.id for one in batch}, {}
+        with self._changing() as state:
+            for one in state.queue:
+                if one.id in ids:
+                    one.requests += 1
+                    if not one.tried:
+                        one.tried, first[one.id] = max(self._now(), 1), one.requests
+        return first
 
     def _batch(self, alone: set[str]) -> list[Queued]:
         """Return the submissions of the next request, if it may be sent now."""
@@ -411,8 +416,11 @@ def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str
         return None, told, not isinstance(error, NotSentError)
 
 
-def _forget_tries(state: State, ids: set[str]) -> None:
-    """Note that submissions did not arrive, or were not taken."""
+def _forget_tries(state: State, first: dict[str, int]) -> None:
+    """Note that submissions did not arrive, or were not taken.
+
+    A submission that another process sent meanwhile may have arrived with that request.
+    """
     for one in state.queue:
-        if one.id in ids:
+        if first.get(one.id) == one.requests:
             one.tried = 0

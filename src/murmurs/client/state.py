@@ -31,6 +31,8 @@ class Queued(msgspec.Struct, forbid_unknown_fields=True):
     due: int
     tried: int = 0
     """When it was first sent without an answer that says it was not taken; 0 if never."""
+    requests: int = 0
+    """How many requests it was in."""
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
