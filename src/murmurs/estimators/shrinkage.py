@@ -19,7 +19,17 @@ MEANS_HALFWAY = 10.0
 
 LEAST_SQUARES_ALONE, LEAST_SQUARES_HALFWAY = 3, 4.0
 """Number of answers, with little noise, up to which least squares decide alone, and at which
-learning weighs as much."""
+learning is expected to deserve the same weight, before its fit is looked at."""
+
+EXPECTATION = 6.0
+"""How much that expectation counts, in units of the squared distance between the two estimates."""
+
+LEARNED = 2.0
+"""Degrees of freedom that learning the distribution of the shares takes."""
+
+LEARNING_ALONE = 30.0
+"""Number of answers at which the weight of least squares is halved, whatever the fit; with many
+answers, learning decides alone."""
 
 STRATUM_RATIO = 3.0
 """Ratio of the noise variances of neighbouring strata."""
@@ -37,11 +47,13 @@ def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
     The first is the posterior means, whose excess over a sum of one is subtracted in proportion to
     the posterior variances. The second is the shares that sum to one and have the smallest expected
     loss, l1 plus ten times the squared l2 error: nearly posterior quantiles for small shares and
-    nearly means for large ones, so that it does not bet everything on a single spike. A handful of
-    cells say little about a distribution, and two or three say nothing. So least squares, the
-    unbiased shares brought to the simplex, is mixed in with weight 1 / (1 + (k / 4)^3), or one for
-    up to three answers, times m / (m + noise), where m = (1 - 1/k) / k is the variance of the
-    shares when one answer has everything. A note is added if noise hides all shares.
+    nearly means for large ones, so that it does not bet everything on a single spike.
+
+    A handful of cells say little about a distribution, and two or three say nothing. So least
+    squares, the unbiased shares brought to the simplex, is mixed in: alone for up to three answers,
+    otherwise with the weight at which the risk of the mixture, estimated from its fit, is smallest
+    (see `least_squares_weight`). That weight fades above 30 answers, and where noise hides
+    everything. A note is added if noise hides all shares.
 
     Wins on most distributions: its l1 error is about 0.6 of that of maximum likelihood over the
     grid of the benchmark, and about 0.9 over real histograms. Loses if one or two answers have
@@ -184,13 +196,40 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
         common = np.full(k, 1 / k)
     weight = k / (k + MEANS_HALFWAY)
     shares = (1 - weight) * weighted_projection(mean, variance) + weight * common
-    # Least squares fit the noise. The signal is at most the variance of the shares when one answer
-    # has everything: if the noise is larger than that, least squares get little weight.
-    most = (1 - 1 / k) / k
-    few = 1.0 if k <= LEAST_SQUARES_ALONE else 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
-    weight = few * most / (most + float(spread.mean()) + TINY)
-    shares = (1 - weight) * shares + weight * weighted_projection(plain, spread)
+    squares = weighted_projection(plain, spread)
+    freedom = float(np.clip(variance / spread, 0, 1.5).sum())
+    weight = least_squares_weight(plain, spread, shares, squares, freedom)
+    shares = (1 - weight) * shares + weight * squares
     return shares / shares.sum(), np.sqrt(variance)
+
+
+def least_squares_weight(
+    plain: Floats, noise: Floats, learned: Floats, squares: Floats, freedom: float
+) -> float:
+    """Return the weight of least squares in the mixture with the shares that were learned.
+
+    The risk of a mixture is estimated by its squared distance from the unbiased shares, each in
+    units of its noise variance, plus twice its degrees of freedom (Stein 1981). Least squares has
+    one for each positive share but one. Learning has ``freedom``, the sum of the posterior
+    variances over the noise variances, plus two for the distribution. With few answers this
+    estimate is itself noisy, so the weight is drawn towards 1 / (1 + (k / 4)^3).
+
+    The result is multiplied by 1 / (1 + (k / 30)^8), as the distribution of many shares is learned
+    well, and by m / (m + noise), where m = (1 - 1/k) / k is the variance of the shares when one
+    answer has everything: no fit shows which estimate is better if the noise is larger than that.
+    """
+    k = len(plain)
+    most = (1 - 1 / k) / k
+    limit = most / (most + float(noise.mean()) + TINY)
+    if k <= LEAST_SQUARES_ALONE:
+        return limit
+    away = squares - learned
+    distance = float((away**2 / noise).sum())
+    taken = max(int((squares > 0).sum()) - 1, 0) - (freedom + LEARNED)
+    gain = float(((plain - learned) * away / noise).sum()) - taken
+    expected = 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
+    weight = (gain + EXPECTATION * expected) / (distance + EXPECTATION)
+    return limit * min(max(weight, 0.0), 1.0) / (1 + (k / LEARNING_ALONE) ** 8)
 
 
 def _common_level(posteriors: list[Posterior]) -> float:
