@@ -25,7 +25,7 @@ EXPECTATION = 6.0
 """How much that expectation counts, in units of the squared distance between the two estimates."""
 
 LEARNED = 2.0
-"""Degrees of freedom that learning the distribution of the shares takes."""
+"""Degrees of freedom that learning the distribution of the shares takes, unless it is simple."""
 
 LEARNING_ALONE = 30.0
 """Number of answers at which the weight of least squares is halved, whatever the fit; with many
@@ -211,8 +211,8 @@ def least_squares_weight(
     The risk of a mixture is estimated by its squared distance from the unbiased shares, each in
     units of its noise variance, plus twice its degrees of freedom (Stein 1981). Least squares has
     one for each positive share but one. Learning has ``freedom``, the sum of the posterior
-    variances over the noise variances, plus two for the distribution. With few answers this
-    estimate is itself noisy, so the weight is drawn towards 1 / (1 + (k / 4)^3).
+    variances over the noise variances, and as much again for the distribution, at most two. With
+    few answers this estimate is itself noisy, so the weight is drawn towards 1 / (1 + (k / 4)^3).
 
     The result is multiplied by 1 / (1 + (k / 30)^8), as the distribution of many shares is learned
     well, and by m / (m + noise), where m = (1 - 1/k) / k is the variance of the shares when one
@@ -225,7 +225,7 @@ def least_squares_weight(
         return limit
     away = squares - learned
     distance = float((away**2 / noise).sum())
-    taken = max(int((squares > 0).sum()) - 1, 0) - (freedom + LEARNED)
+    taken = max(int((squares > 0).sum()) - 1, 0) - (freedom + min(freedom, LEARNED))
     gain = float(((plain - learned) * away / noise).sum()) - taken
     expected = 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
     weight = (gain + EXPECTATION * expected) / (distance + EXPECTATION)

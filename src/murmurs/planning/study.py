@@ -198,10 +198,10 @@ def study(
     >>> print(found.table())
     mechanism  estimator  law      answers  people  epsilon               l1                l2           largest
     ─────────  ─────────  ───────  ───────  ──────  ───────  ───────────────  ────────────────  ────────────────
-    KRR        default    uniform       16  10,000        1   0.0174 ± 0.002  0.000125 ± 5e-05  0.00428 ± 0.0008
-    KRR        default    uniform       16  10,000        4  0.0129 ± 0.0003  1.74e-05 ± 9e-07   0.00218 ± 7e-05
-    OUE        default    uniform       16  10,000        1    0.016 ± 0.002  9.25e-05 ± 4e-05   0.0034 ± 0.0006
-    OUE        default    uniform       16  10,000        4  0.0146 ± 0.0003  2.04e-05 ± 8e-07   0.00222 ± 6e-05
+    KRR        default    uniform       16  10,000        1   0.0401 ± 0.006  0.00051 ± 0.0001   0.00787 ± 0.001
+    KRR        default    uniform       16  10,000        4  0.0132 ± 0.0004  1.85e-05 ± 1e-06   0.00222 ± 8e-05
+    OUE        default    uniform       16  10,000        1   0.0337 ± 0.005  0.000333 ± 8e-05  0.00603 ± 0.0009
+    OUE        default    uniform       16  10,000        4  0.0159 ± 0.0006  2.67e-05 ± 2e-06   0.00242 ± 9e-05
     """  # noqa: E501
     made = makers_of(mechanisms)
     solved = solvers_of(estimators)
