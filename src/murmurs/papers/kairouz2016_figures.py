@@ -346,10 +346,10 @@ def _judge_rappor(rows: Table, people: int) -> list[Finding]:
 
 
 WHY_MEETS = (
-    "The paper's grid has up to 1024 cohorts, and numbers of buckets that are powers of two; the "
-    "quick grid and that for S = 4096 have fewer. O-RR then cannot take its best parameters at "
-    "small epsilon: three or four buckets, and thousands of cohorts to tell all answers apart. For "
-    "S = 256 it meets O-RAPPOR with them, as the page on open alphabets shows."
+    "At small epsilon the best parameters of O-RR are three or four buckets, and so many cohorts "
+    "that all answers can be told apart: thousands for S = 4096. Neither the paper's grid, with "
+    "up to 1024 cohorts and numbers of buckets that are powers of two, nor the smaller quick one "
+    "has them. For S = 256 it meets O-RAPPOR with them, as the page on open alphabets shows."
 )
 WHY_SHORT = (
     "Our default needs no tuning. Where epsilon is large it may take a mechanism with short "

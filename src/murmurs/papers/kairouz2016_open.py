@@ -59,7 +59,7 @@ COHORTS: dict[int, dict[Scale, tuple[int, ...]]] = {
         "quick": (1, 2, 8, 64, 1024),
         "tiny": (8, 64),
     },
-    LARGE: {"full": (1, 2, 8, 32, 128, 512), "quick": (1, 8, 64, 512), "tiny": (64,)},
+    LARGE: {"full": (1, 2, 8, 32, 128, 512, 1024), "quick": (1, 8, 64, 512), "tiny": (64,)},
 }
 HASHES: dict[int, dict[Scale, tuple[int, ...]]] = {
     SMALL: {"full": (1, 2, 4, 8, 16), "quick": (1, 2, 4), "tiny": (1, 2)},
@@ -84,6 +84,9 @@ OTHER_PEOPLE: dict[int, dict[Scale, tuple[int, ...]]] = {
 MOST_CELLS = {"full": 2**22, "quick": 2**19, "tiny": 2**16}
 """Larger tables of counts are left out of the search."""
 
+NARROW = 64
+"""Buckets up to which 4096 strings are searched with 1024 cohorts; with more, fewer do as well."""
+
 
 def cells(scale: Scale) -> list[Cell]:
     """Return the grid that is searched, and the mechanisms without free parameters."""
@@ -106,6 +109,7 @@ def cells(scale: Scale) -> list[Cell]:
                 if hashes <= width
                 and width * cohorts <= MOST_CELLS[scale]
                 and (form == "open" or width <= size)
+                and (size == SMALL or cohorts < 1024 or width <= NARROW)
             ]
     for n in (MANY, *OTHER_PEOPLE[SMALL][scale]):
         found += [
