@@ -505,9 +505,6 @@ def page(rows: list[Row]) -> str:
         "six synthetic kinds in six sizes: independent answers, a heavy diagonal, blocks, few "
         "occupied cells (sparse), a band, and three latent classes.",
         "",
-        "These numbers are from before margins of two or three answers were left to least "
-        "squares; tables with such a side have slightly other errors now.",
-        "",
         "## Bars",
         "",
         *markdown(
