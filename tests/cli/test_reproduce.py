@@ -50,6 +50,7 @@ def test_everything_is_listed_with_its_state(desk: Path) -> None:
     assert states()[NAME] == "run quickly, not drawn"
     text = good("reproduce")
     assert all(experiment.title in text for experiment in EXPERIMENTS)
+    assert f"To run one: murmurs reproduce {EXPERIMENTS[0].name};" in text
 
 
 def test_listing_needs_no_extra_and_running_says_which(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,6 +131,7 @@ def _list(experiments: list[Experiment], out: Path, seed: int, as_json: bool) ->
         print_json([dict(zip(("name", "title", "state"), row, strict=True)) for row in rows])
         return
     say(table(["experiment", "title", f"state in {out}"], rows, left=3))
+    say(f"\nTo run one: murmurs reproduce {rows[0][0]}; --quick runs fewer repetitions.")
 
 
 def _state(experiment: Experiment, out: Path, seed: int) -> str:
