@@ -153,7 +153,8 @@ def test_laws_are_shares(name: str) -> None:
         ({"mechanisms": ["KRR", mm.KRR]}, ValueError, "'KRR' twice"),
         ({"mechanisms": lambda k, e: mm.KRR(k, e)}, ValueError, "has no name"),
         ({"mechanisms": "LOSUE"}, TypeError, "from k and epsilon alone"),
-        ({"mechanisms": {"x": lambda k, e: mm.KRR(k + 1, e)}}, TypeError, "not one of 8 answers"),
+        ({"mechanisms": {"x": lambda k, e: mm.KRR(k + 1, e)}}, TypeError, "k=9.* for 8 answers"),
+        ({"mechanisms": {"x": lambda k, e: 3}}, TypeError, "made 3, not a mechanism for 8"),
         ({"estimators": "best"}, ValueError, "there is no estimator 'best'; choose one of default"),
         ({"estimators": {"x": 3}}, TypeError, "counts -> estimate"),
         (
@@ -162,7 +163,11 @@ def test_laws_are_shares(name: str) -> None:
             "no estimator fits any mechanism: estimator 'likelihood' does not fit",
         ),
         ({"laws": "normal"}, ValueError, "there is no law 'normal'; choose one of uniform"),
-        ({"laws": [0.5, 0.5]}, ValueError, r"has shape \(2,\), not one share for each of 8"),
+        (
+            {"laws": [0.5, 0.5]},
+            ValueError,
+            r"has shape \(2,\), not one share for each of 8 answers",
+        ),
         ({"laws": np.ones(8)}, ValueError, "sum to one: divide by"),
         (
             {"laws": {"x": lambda k: np.full(k, math.nan)}},
