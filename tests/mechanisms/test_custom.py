@@ -122,4 +122,4 @@ def test_a_rounded_ratio_is_refused() -> None:
     with pytest.raises(TypeError, match=r"must be a Fraction, not 9\.0, so that epsilon is exact"):
         rounded.encode(1)
     with pytest.raises(TypeError, match="divide probabilities that are fractions"):
-        print(rounded.epsilon_realised)
+        assert rounded.epsilon_realised
