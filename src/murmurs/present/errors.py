@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from murmurs.numerics.arrays import Floats
-from murmurs.present.axes import WIDE, axes_for, entitle, name_places
+from murmurs.present.axes import WIDE, axes_for, by_powers, entitle, name_places
 from murmurs.present.palette import INK, SERIES
 from murmurs.present.text import printable
 
@@ -50,8 +50,6 @@ def plot_errors(
     one x lie a little apart, so that no bar hides another. If there is only one x, the names stand
     side by side below the axes instead; many names, one below another.
     """
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     ticks = sorted({float(value) for x, _, _ in series.values() for value in x})
     beside = len(ticks) == 1
     if beside and len(series) > _BESIDE:
@@ -77,10 +75,7 @@ def plot_errors(
             linewidth=1.6,
             label=printable(name),
         )
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    by_powers(axes)
     if beside:
         name_places(axes, list(series))
         axes.set_xlim(-0.5, len(series) - 0.5)
