@@ -16,7 +16,7 @@ from murmurs.cli import main
 from murmurs.cli import reproduce as cli_reproduce
 from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
-from murmurs.mechanisms import KRR
+from murmurs.mechanisms import BY_NAME, KRR
 from murmurs.papers import EXPERIMENTS
 from murmurs.planning.choice import Choice
 
@@ -160,6 +160,14 @@ def test_the_rare_values_are_one_answer_together(desk: Path) -> None:
     line = "study few.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2 --json"
     answers = [json.loads(good(f"{line} --top {top}"))["answers"] for top in (1, 2, 3, 4, 5)]
     assert answers == [2, 3, 4, 4, 4]
+
+
+def test_only_what_a_column_can_be_asked_with_is_offered() -> None:
+    offered = good("study --help")
+    for name in ("BasicRappor", "LOSUE", "LOLOHA", "joint", "independence"):
+        assert f"|{name}" not in offered
+    for name in cli_study.COMPARABLE:
+        assert BY_NAME[name](k=5, epsilon=1.0).k == 5  # type: ignore[call-arg]
 
 
 def test_estimators_that_do_not_fit_are_named() -> None:

@@ -27,6 +27,7 @@ from murmurs.cli.pictures import check_plot, save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
+from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import choose
 from murmurs.planning.compared import DEFAULT
@@ -35,6 +36,12 @@ from murmurs.present.errors import size_for
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
+COMPARABLE = [name for name, kind in BY_NAME.items() if not issubclass(kind, Longitudinal)]
+"""The mechanisms that the number of answers and an epsilon describe."""
+
+OF_SEVERAL = ("joint", "independence")
+"""The estimators of several questions; a column is one."""
+
 MOST_ANSWERS = 5000
 """Answers that are compared without being asked for; with more, Subset takes minutes."""
 
@@ -81,7 +88,7 @@ _NAMED = 4
 @click.option(
     "--mechanism",
     "mechanisms",
-    type=click.Choice(list(BY_NAME)),
+    type=click.Choice(COMPARABLE),
     multiple=True,
     default=MECHANISMS,
     help="A mechanism to compare. Give it several times; by default, seven are compared.",
@@ -89,7 +96,7 @@ _NAMED = 4
 @click.option(
     "--estimator",
     "solvers",
-    type=click.Choice([DEFAULT, *estimators.BY_NAME]),
+    type=click.Choice([DEFAULT, *(n for n in estimators.BY_NAME if n not in OF_SEVERAL)]),
     multiple=True,
     default=ESTIMATORS,
     help="An estimator to compare. Give it several times; by default, four are compared.",
