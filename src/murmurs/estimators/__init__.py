@@ -81,8 +81,9 @@ def estimate(
     others; it loses where people give few of the answers and noise is strong. There are two
     exceptions, both for hashed answers. If answers in cohorts are too many to solve for together,
     or an open question has more than 50 candidates and fewer than five equations for each, it is
-    `selection`, which picks those that stand out. For a mean sketch with more entries than answers, whose collisions add more to the
-    error than the noise does, it is `regression` on the simplex, which solves for the collisions.
+    `selection`, which picks those that stand out. For a mean sketch with more entries than answers,
+    whose collisions add more to the error than the noise does, it is `regression` on the simplex,
+    which solves for the collisions.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
