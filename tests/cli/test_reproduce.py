@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from murmurs import __version__
 from murmurs.cli import main
 from murmurs.cli import reproduce as cli_reproduce
 from murmurs.cli import study as cli_study
@@ -77,7 +78,7 @@ def test_rows_figures_and_text_are_kept_in_the_folder(desk: Path) -> None:
 
 def test_the_document_has_published_and_measured() -> None:
     [document] = json.loads(good(f"reproduce {NAME} --quick --json"))
-    assert document["scale"] == "quick"
+    assert (document["scale"], document["version"]) == ("quick", __version__)
     wrong = {f["what"]: f for f in document["findings"]}["f(ln 7, 7) in the proof"]
     assert wrong["published"] == 3.1559
     assert wrong["measured"] == pytest.approx(2.1593, abs=1e-4)
