@@ -20,10 +20,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from murmurs import __version__
 from murmurs.papers import EXPERIMENTS, leaderboard
 from murmurs.papers.experiment import Experiment, Scale
 from murmurs.papers.findings import AGREEMENTS, STANDINGS, Finding, summary, tally
-from murmurs.papers.report import shown_number
+from murmurs.papers.report import reasons, shown_number
 from murmurs.papers.reproducing import Reproduction, reproduce, state
 from murmurs.planning.running import Cell
 
@@ -166,12 +167,13 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
     lines = [
         "# The papers, run again",
         "",
-        "Written by `benchmarks.papers` from the rows of [`murmurs reproduce`](../reproducing.md). "
-        "Each table and figure is simulated again; what the paper prints stands beside what was "
-        "measured, with the standard error of the simulation. Two numbers agree if they differ by "
-        "at most three combined standard errors: ours, the paper's, and that of its rounding. "
-        "Pictures without printed numbers are judged by the sentences that the paper draws from "
-        "them.",
+        f"Written by `benchmarks.papers` of murmurs {__version__} from the rows of "
+        "[`murmurs reproduce`](../reproducing.md); to cite a number, give this version and the "
+        "last line of its section. Each table and figure is simulated again; what the paper prints "
+        "stands beside what was measured, with the standard error of the simulation. Two numbers "
+        "agree if they differ by at most three combined standard errors: ours, the paper's, and "
+        "that of its rounding. Pictures without printed numbers are judged by the sentences that "
+        "the paper draws from them.",
         "",
         f"{compared} numbers and sentences of the papers were compared: {counted['agrees']} agree, "
         f"{counted['explained']} differ for a known reason, {counted['differs']} differ without a "
@@ -194,7 +196,7 @@ def page(found: dict[str, Reproduction], processes: str) -> str:
         "| experiment | what | verdict |",
         "|---|---|---|",
         *(
-            f"| [{name}](#{name}) | {r.experiment.title} | {summary(r.findings)} |"
+            f"| [{name}](#{name}) | {plain(r.experiment.title)} | {summary(r.findings)} |"
             for name, r in found.items()
         ),
         "",
@@ -220,21 +222,40 @@ def section(name: str, found: Reproduction) -> list[str]:
     experiment = found.experiment
     numbers = [f for f in found.findings if isinstance(f.measured, float)]
     claims = [f for f in found.findings if isinstance(f.measured, str)]
-    lines = ["", f"### {name}", "", f"**{experiment.title}.** {experiment.about}", ""]
-    lines += [f"![{experiment.title}](papers/{name}.png)", ""]
+    title = plain(experiment.title)
+    heading = title if title.endswith("?") else f"{title}."
+    lines = ["", f"### {name}", "", f"**{heading}** {plain(experiment.about)}", ""]
+    lines += [f"![{title}](papers/{name}.png)", ""]
     if name.startswith("leaderboard"):
         lines += ranks(found)
     if numbers:
         lines += number_table(numbers)
     lines += claim_table([f for f in claims if not f.about_ours], "where", "the paper says")
     lines += claim_table([f for f in claims if f.about_ours], "where", "beside")
-    for about_ours, question in ((False, "Why it differs"), (True, "Why it is not ahead")):
-        reasons = dict.fromkeys(
-            f.why for f in found.findings if f.why and f.about_ours == about_ours
-        )
-        lines += [f"*{question}:* {reason}\n" for reason in reasons]
-    lines.append(f"{summary(found.findings)}; {found.scale} grid, seed {found.seed}.")
+    for question, reason in reasons(found.findings):
+        lines += [f"*{question}:* {plain(reason)}", ""]
+    lines.append(
+        f"{summary(found.findings)}; {found.scale} grid{repetitions(found)}, seed {found.seed}."
+    )
     return lines
+
+
+def plain(text: str) -> str:
+    r"""Return a text of the terminal in Markdown, in which a star is not a mark.
+
+    >>> print(plain("MLE* is never the worst"))
+    MLE\* is never the worst
+    """
+    return text.replace("*", r"\*")
+
+
+def repetitions(found: Reproduction) -> str:
+    """Return how often each setting was simulated, or nothing if nothing was."""
+    times = sorted({series.repetitions for series in found.rows})
+    if not times or times[-1] == 1:
+        return ""
+    many = f"{times[0]:,}" if len(times) == 1 else f"{times[0]:,} to {times[-1]:,}"
+    return f", {many} repetitions of a setting"
 
 
 def claim_table(claims: list[Finding], where: str, beside: str) -> list[str]:
@@ -244,7 +265,11 @@ def claim_table(claims: list[Finding], where: str, beside: str) -> list[str]:
     return [
         f"| {where} | {beside} | found | verdict |",
         "|---|---|---|---|",
-        *(f"| {f.what} | {f.published} | {f.measured} | {f.verdict} |" for f in claims),
+        *(
+            f"| {plain(f.what)} | {plain(str(f.published))} | {plain(str(f.measured))} | "
+            f"{f.verdict} |"
+            for f in claims
+        ),
         "",
     ]
 
@@ -263,7 +288,7 @@ def number_table(numbers: list[Finding]) -> list[str]:
     head = ["", "published", "measured", "±", *beside, "verdict"]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 2) + "---|"]
     for f in shown:
-        cells = [f.what, shown_number(f.published), shown_number(f.measured)]
+        cells = [plain(f.what), shown_number(f.published), shown_number(f.measured)]
         cells.append("" if not f.error else f"{f.error:.1g}")
         cells += [shown_number(f.beside[name]) if name in f.beside else "" for name in beside]
         lines.append("| " + " | ".join([*cells, f.verdict]) + " |")

@@ -11,6 +11,7 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cache
+from numbers import Rational
 
 from murmurs.boundary.checks import real
 
@@ -46,6 +47,7 @@ def log_above(ratio: Fraction) -> float:
     >>> log_above(Fraction(3))
     1.0986122886681098
     """
+    _check_exact(ratio)
     quotient = _UPWARD.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     bound = quotient.ln(_DIGITS).next_plus(_DIGITS)
     nearest = float(bound)
@@ -102,8 +104,18 @@ def flip_ratio(numerator: int) -> Fraction:
 
 def check_promise(ratio: Fraction, epsilon: float, what: object) -> None:
     """Refuse integer probabilities whose exact ratio exceeds e**epsilon."""
+    _check_exact(ratio)
     if ratio > exp_below(epsilon):
         raise ValueError(
             f"the probabilities of {what} give epsilon {log_above(ratio)!r}, "
             f"more than the {epsilon!r} they promise"
+        )
+
+
+def _check_exact(ratio: Fraction) -> None:
+    """Refuse a rounded ratio, which a mechanism of one's own may have."""
+    if not isinstance(ratio, Rational):
+        raise TypeError(
+            f"the largest ratio of probabilities must be a Fraction, not {ratio!r}, so that "
+            "epsilon is exact: divide probabilities that are fractions"
         )

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from murmurs import __version__
 from murmurs.cli import main
 from murmurs.cli import reproduce as cli_reproduce
 from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
+from murmurs.mechanisms import BY_NAME, KRR
 from murmurs.papers import EXPERIMENTS
+from murmurs.planning.choice import Choice
 
 NAME = "kairouz2016-proposition5"
 
@@ -50,6 +53,7 @@ def test_everything_is_listed_with_its_state(desk: Path) -> None:
     assert states()[NAME] == "run quickly, not drawn"
     text = good("reproduce")
     assert all(experiment.title in text for experiment in EXPERIMENTS)
+    assert f"To run one: murmurs reproduce {EXPERIMENTS[0].name};" in text
 
 
 def test_listing_needs_no_extra_and_running_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +78,7 @@ def test_rows_figures_and_text_are_kept_in_the_folder(desk: Path) -> None:
 
 def test_the_document_has_published_and_measured() -> None:
     [document] = json.loads(good(f"reproduce {NAME} --quick --json"))
-    assert document["scale"] == "quick"
+    assert (document["scale"], document["version"]) == ("quick", __version__)
     wrong = {f["what"]: f for f in document["findings"]}["f(ln 7, 7) in the proof"]
     assert wrong["published"] == 3.1559
     assert wrong["measured"] == pytest.approx(2.1593, abs=1e-4)
@@ -98,6 +102,32 @@ def test_a_column_is_compared_at_equal_epsilon(desk: Path) -> None:
         assert errors == sorted(errors)
     assert {row["law"] for row in found["rows"]} == {"drink"}
     assert study("--epsilon 1 --seed 2 --mechanism KRR")["rows"] != found["rows"]
+
+
+def test_the_study_says_how_the_choice_of_murmurs_does(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For 20 answers at epsilon 1 that is Subset, and KRR has far larger errors."""
+    people = [f"v{i}" for i in range(20) for _ in range(4000 // (i + 1))]
+    (desk / "many.txt").write_text("\n".join(people))
+    line = "study many.txt --epsilon 1 --seed 1 --repetitions 10 --mechanism KRR --mechanism Subset"
+    [chosen] = json.loads(good(f"{line} --json"))["chosen"]
+    assert (chosen["epsilon"], chosen["mechanism"]) == (1.0, "Subset")
+    told = "It is also what murmurs takes if you name no mechanism and no estimator."
+    assert told in good(f"{line} --estimator default")
+    assert "murmurs takes" not in good(f"{line} --estimator simplex")
+    monkeypatch.setattr(cli_study, "choose", lambda k, e: Choice(KRR(k, e), "it is known"))
+    behind = good(f"{line} --estimator default").splitlines()[-1]
+    assert "murmurs takes KRR with default: " in behind
+    assert "the smallest l1, not within two standard errors of it" in behind
+
+
+def test_values_that_look_missing_are_noted_as_answers(desk: Path) -> None:
+    (desk / "few.txt").write_text("\n".join(["tea"] * 5 + ["NA"] * 2 + ["mate", "banana"]))
+    line = "study few.txt --epsilon 1 --mechanism KRR --estimator simplex --repetitions 2"
+    found = CliRunner().invoke(main, shlex.split(line))
+    assert found.stderr.count("Note: ") == 1
+    assert "2 people hold the value 'NA', which counts as an answer" in found.stderr
 
 
 def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
@@ -133,6 +163,14 @@ def test_the_rare_values_are_one_answer_together(desk: Path) -> None:
     assert answers == [2, 3, 4, 4, 4]
 
 
+def test_only_what_a_column_can_be_asked_with_is_offered() -> None:
+    offered = good("study --help")
+    for name in ("BasicRappor", "LOSUE", "LOLOHA", "joint", "independence"):
+        assert f"|{name}" not in offered
+    for name in cli_study.COMPARABLE:
+        assert BY_NAME[name](k=5, epsilon=1.0).k == 5  # type: ignore[call-arg]
+
+
 def test_estimators_that_do_not_fit_are_named() -> None:
     found = study("--epsilon 1 --mechanism OUE --estimator likelihood --estimator simplex")
     assert {row["estimator"] for row in found["rows"]} == {"simplex"}
@@ -145,7 +183,7 @@ def test_the_winner_is_told_with_what_cannot_be_told_from_it(desk: Path) -> None
     assert text.splitlines()[-3] == "At epsilon 1, only KRR with unbiased was measured."
     assert "<svg" in (desk / "errors.svg").read_text(encoding="utf-8")
     assert "within two standard errors of it: " in good(f"{line} --mechanism KRR --mechanism SUE")
-    last = good(line).splitlines()[-1]  # all 28 pairs; of few people, most are alike
+    last = good(line).splitlines()[-2]  # all 28 pairs; of few people, most are alike
     assert len(last) < 300
     assert re.search(r", and \d+ more\.$", last)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,3 +110,16 @@ def test_a_broken_promise_and_wrong_reports_are_refused() -> None:
     assert "SECRET" not in str(error.value)
     with pytest.raises(ValueError, match="a cell of cells_of must be from 0 to 2, not -1"):
         Wrong(3, 2.2).count([b"\x01"])
+
+
+def test_a_rounded_ratio_is_refused() -> None:
+    class Rounded(Coins):
+        @property
+        def ratio(self) -> Any:
+            return 9.0
+
+    rounded = Rounded(k=3, epsilon=2.2)
+    with pytest.raises(TypeError, match=r"must be a Fraction, not 9\.0, so that epsilon is exact"):
+        rounded.encode(1)
+    with pytest.raises(TypeError, match="divide probabilities that are fractions"):
+        assert rounded.epsilon_realised

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from typing import Any
 
@@ -89,3 +90,12 @@ def test_no_copy_of_secure_shares_its_bytes() -> None:
     secure.take(1)
     for other in (copy.copy(secure), copy.deepcopy(secure), pickle.loads(pickle.dumps(secure))):
         assert other.take(64) != secure.take(64)
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [(0.5, 3), (1.0, 5), (2.0, 11), (3.0, 29), (4.0, 78)])
+def test_randomised_response_is_the_best_up_to_the_number_of_answers_that_is_stated(
+    epsilon: float, most: int
+) -> None:
+    """Where the best sets have one answer, Subset is KRR: up to about 1.4 (e^epsilon + 1)."""
+    assert [mm.Subset(k, epsilon).w for k in (most, most + 1)] == [1, 2]
+    assert most == int(math.sqrt(2) * (math.exp(epsilon) + 1))

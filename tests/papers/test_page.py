@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from benchmarks import papers as written
 
+from murmurs import __version__
 from murmurs.papers import chosen
 from murmurs.papers.findings import claim
 from murmurs.papers.ours import ours
 from murmurs.papers.reproducing import Reproduction
-from murmurs.planning.measured import Table
+from murmurs.planning.measured import Series, Table
 
 
 def test_the_page_counts_and_shows_our_default_apart() -> None:
@@ -27,4 +29,16 @@ def test_the_page_counts_and_shows_our_default_apart() -> None:
     assert "| a | yes | yes | agrees |" in published
     assert "| d | k-RR, 0.2 | 0.4 | behind |" in own
     assert "*Why it differs:* A misprint." in own
-    assert "*Why it is not ahead:* It learns little." in own
+    assert "*Why our default is not ahead:* It learns little." in own
+
+
+def test_a_section_can_be_cited_and_stars_are_not_marks() -> None:
+    [experiment] = chosen(["pinzon2026-grid"])
+    rows = Table([Series({}, {"l1": np.zeros(times)}) for times in (400, 4000)])
+    findings = (claim("MLE*", "MLE* is never the worst", "MLE* 0", True),)
+    made = Reproduction(experiment, "full", 7, rows, findings, 1.0)
+    page = written.page({experiment.name: made}, "")
+    assert f"of murmurs {__version__} from the rows" in page
+    assert "; full grid, 400 to 4,000 repetitions of a setting, seed 7.\n" in page
+    assert "**The grid: is MLE\\* never the worst?** InvN, InvP and MLE\\* of" in page
+    assert r"| MLE\* | MLE\* is never the worst | MLE\* 0 | agrees |" in page

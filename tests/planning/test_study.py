@@ -153,7 +153,8 @@ def test_laws_are_shares(name: str) -> None:
         ({"mechanisms": ["KRR", mm.KRR]}, ValueError, "'KRR' twice"),
         ({"mechanisms": lambda k, e: mm.KRR(k, e)}, ValueError, "has no name"),
         ({"mechanisms": "LOSUE"}, TypeError, "from k and epsilon alone"),
-        ({"mechanisms": {"x": lambda k, e: mm.KRR(k + 1, e)}}, TypeError, "not one of 8 answers"),
+        ({"mechanisms": {"x": lambda k, e: mm.KRR(k + 1, e)}}, TypeError, "k=9.* for 8 answers"),
+        ({"mechanisms": {"x": lambda k, e: 3}}, TypeError, "made 3, not a mechanism for 8"),
         ({"estimators": "best"}, ValueError, "there is no estimator 'best'; choose one of default"),
         ({"estimators": {"x": 3}}, TypeError, "counts -> estimate"),
         (
@@ -162,7 +163,11 @@ def test_laws_are_shares(name: str) -> None:
             "no estimator fits any mechanism: estimator 'likelihood' does not fit",
         ),
         ({"laws": "normal"}, ValueError, "there is no law 'normal'; choose one of uniform"),
-        ({"laws": [0.5, 0.5]}, ValueError, r"has shape \(2,\), not one share for each of 8"),
+        (
+            {"laws": [0.5, 0.5]},
+            ValueError,
+            r"has shape \(2,\), not one share for each of 8 answers",
+        ),
         ({"laws": np.ones(8)}, ValueError, "sum to one: divide by"),
         (
             {"laws": {"x": lambda k: np.full(k, math.nan)}},
@@ -211,7 +216,11 @@ def test_the_picture_has_a_line_for_each_mechanism_and_estimator() -> None:
     ]
     first = axes.containers[0].get_children()[0]
     rows = [row for row in found.rows if (row.mechanism, row.estimator) == ("KRR", "default")]
-    assert first.get_xdata().tolist() == [1, 2]  # type: ignore[attr-defined]
+    apart = 2 ** (0.1 / 2)  # the first of the lines is moved to the left, the last to the right
+    assert first.get_xdata().tolist() == pytest.approx([1 / apart, 2 / apart])  # type: ignore[attr-defined]
+    last = axes.containers[-1].get_children()[0]
+    assert last.get_xdata().tolist() == pytest.approx([apart, 2 * apart])  # type: ignore[attr-defined]
+    assert axes.get_ylabel() == "l2: sum of squared errors, ± 2 standard errors"
     assert first.get_ydata().tolist() == [rows[1].l2, rows[0].l2]  # type: ignore[attr-defined]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "8 answers, 1,000 people" in axes.get_title(loc="left")
@@ -292,6 +301,7 @@ def test_one_epsilon_is_drawn_with_the_names_side_by_side() -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["KRR", "OUE", "Subset"]
     assert axes.get_xlabel() == "epsilon 1"
     assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "log")
+    assert all("10" not in tick.get_text() for tick in axes.get_yticklabels())  # 0.2, not 2 × 10⁻¹
     assert axes.get_legend() is None
 
 

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import murmurs as mm
-from murmurs.present.axes import wrapped
+from murmurs.present.axes import by_powers, wrapped
 from murmurs.present.palette import SERIES
 from murmurs.present.periods import spread
 
@@ -174,3 +174,21 @@ def test_the_label_of_the_axis_of_changes_stays_within_the_picture(label: str) -
     extent = axes.xaxis.label.get_window_extent()
     assert axes.get_xlabel().replace("\n", " ").endswith("intervals (filled: zero excluded)")
     assert 0 <= extent.x0 < extent.x1 <= axes.figure.bbox.width
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.03, 3.0), (0.97, 1.9), (0.31, 0.42), (1e-4, 9.0)])
+def test_logarithmic_axes_have_plain_numbers_also_if_they_are_short(
+    low: float, high: float
+) -> None:
+    axes = fresh()
+    axes.plot([1, 2], [low, high])
+    by_powers(axes)
+    axes.figure.canvas.draw()
+    bottom, top = axes.get_ylim()
+    shown = [
+        (place, float(text))  # no 2 × 10⁻¹
+        for place, text in zip(axes.get_yticks(), ticks(axes), strict=True)
+        if bottom <= place <= top
+    ]
+    assert len(shown) > 2
+    assert [text for _, text in shown] == pytest.approx([place for place, _ in shown])

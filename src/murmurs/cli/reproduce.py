@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from murmurs import papers
+from murmurs import __version__, papers
 from murmurs.boundary.writing import writing
 from murmurs.cli.output import Command, FilePath, as_json, existing_file, print_json, say
 from murmurs.cli.progress import progress_bar
@@ -88,7 +88,8 @@ def command(
             )
         pictures = found.save(out)
         _keep_findings(found, out)
-        documents.append({**found.to_document(), "files": [str(path) for path in pictures]})
+        files = [str(path) for path in pictures]
+        documents.append({**found.to_document(), "version": __version__, "files": files})
         if not as_json:
             above = "\n\n" if len(documents) > 1 else ""
             say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
@@ -131,6 +132,7 @@ def _list(experiments: list[Experiment], out: Path, seed: int, as_json: bool) ->
         print_json([dict(zip(("name", "title", "state"), row, strict=True)) for row in rows])
         return
     say(table(["experiment", "title", f"state in {out}"], rows, left=3))
+    say(f"\nTo run one: murmurs reproduce {rows[0][0]}; --quick runs fewer repetitions.")
 
 
 def _state(experiment: Experiment, out: Path, seed: int) -> str:

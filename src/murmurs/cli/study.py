@@ -27,13 +27,21 @@ from murmurs.cli.pictures import check_plot, save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
+from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.numerics.arrays import Integers
+from murmurs.planning.choice import choose
 from murmurs.planning.compared import DEFAULT
-from murmurs.planning.study import ErrorStudy, study
+from murmurs.planning.study import ErrorStudy, Row, study
 from murmurs.present.errors import size_for
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")
+COMPARABLE = [name for name, kind in BY_NAME.items() if not issubclass(kind, Longitudinal)]
+"""The mechanisms that the number of answers and an epsilon describe."""
+
+OF_SEVERAL = ("joint", "independence")
+"""The estimators of several questions; a column is one."""
+
 MOST_ANSWERS = 5000
 """Answers that are compared without being asked for; with more, Subset takes minutes."""
 
@@ -42,6 +50,9 @@ _MOST_DISTINCT = 10**6
 
 _FEW = 100
 """Values up to which nothing is said about how few people hold each."""
+
+_LIKE_MISSING = frozenset({"na", "n/a", "nan", "null", "none", "missing", "-", ".", "?"})
+"""Values of a text, in small letters, that often stand for no answer."""
 
 _NAMED = 4
 """Pairs that are named because they cannot be told from the best one."""
@@ -77,7 +88,7 @@ _NAMED = 4
 @click.option(
     "--mechanism",
     "mechanisms",
-    type=click.Choice(list(BY_NAME)),
+    type=click.Choice(COMPARABLE),
     multiple=True,
     default=MECHANISMS,
     help="A mechanism to compare. Give it several times; by default, seven are compared.",
@@ -85,7 +96,7 @@ _NAMED = 4
 @click.option(
     "--estimator",
     "solvers",
-    type=click.Choice([DEFAULT, *estimators.BY_NAME]),
+    type=click.Choice([DEFAULT, *(n for n in estimators.BY_NAME if n not in OF_SEVERAL)]),
     multiple=True,
     default=ESTIMATORS,
     help="An estimator to compare. Give it several times; by default, four are compared.",
@@ -162,7 +173,8 @@ def command(
         print_json(_document(found, people))
         return
     say(f"{found}\n")
-    say("\n".join(_winner(found, epsilon) for epsilon in dict.fromkeys(r.epsilon for r in ranked)))
+    for epsilon in dict.fromkeys(row.epsilon for row in ranked):
+        say(_winner(found, epsilon) + _chosen(found, epsilon))
     if plot is not None:
         say(f"\nFigure: {plot}")
 
@@ -183,10 +195,21 @@ def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Integers:
                 f"{named(path)}: there are more than {_MOST_DISTINCT:,} different values, too many "
                 "for a study: take another column, or join values"
             )
+    _say_what_looks_missing(counted)
     if len(counted) < 2:
         found = "one value only" if counted else "no value"
         raise ValueError(f"{named(path)}: there is {found}, and a study needs at least two")
     return np.array([number for _, number in counted.most_common()])
+
+
+def _say_what_looks_missing(counted: Counter[Any]) -> None:
+    """Note values that may stand for no answer: in a text they count as answers."""
+    for value in sorted(value for value in counted if value.casefold() in _LIKE_MISSING):
+        say(
+            f"Note: {counted[value]:,} people hold the value {value!r}, which counts as an answer. "
+            "If it stands for none, leave these cells empty, and add --drop-missing.",
+            err=True,
+        )
 
 
 def _top(path: Path, people: Integers, top: int | None) -> Integers:
@@ -220,11 +243,7 @@ def _winner(found: ErrorStudy, epsilon: float) -> str:
         return (
             f"At epsilon {epsilon:g}, only {first.mechanism} with {first.estimator} was measured."
         )
-    near = [
-        f"{row.mechanism} with {row.estimator}"
-        for row in rows[1:]
-        if row.l1 - first.l1 <= 2 * float(np.hypot(row.l1_se, first.l1_se))
-    ]
+    near = [f"{row.mechanism} with {row.estimator}" for row in rows[1:] if _alike(row, first)]
     text = f"At epsilon {epsilon:g}, {first.mechanism} with {first.estimator} has the smallest l1"
     if not near:
         return f"{text}, by more than two standard errors."
@@ -233,12 +252,42 @@ def _winner(found: ErrorStudy, epsilon: float) -> str:
     return f"{text}; within two standard errors of it: {', '.join(near)}."
 
 
+def _chosen(found: ErrorStudy, epsilon: float) -> str:
+    """Say how the pair does that is taken if none is named; nothing if it was not measured."""
+    rows = [row for row in found.rows if row.epsilon == epsilon]
+    first = rows[0]
+    name = type(choose(first.answers, epsilon).mechanism).__name__
+    own = next((row for row in rows if (row.mechanism, row.estimator) == (name, DEFAULT)), None)
+    if own is None or len(rows) == 1:
+        return ""
+    if own is first:
+        return "\nIt is also what murmurs takes if you name no mechanism and no estimator."
+    if _alike(own, first):
+        how = "within two standard errors of it"
+    else:
+        how = "not within two standard errors of it; more --repetitions show whether this is chance"
+    return (
+        f"\nIf you name no mechanism and no estimator, murmurs takes {name} with {DEFAULT}: "
+        f"{own.l1 / first.l1:.2f} times the smallest l1, {how}."
+    )
+
+
+def _alike(row: Row, first: Row) -> bool:
+    """Whether an error is within two standard errors of the smallest."""
+    return row.l1 - first.l1 <= 2 * float(np.hypot(row.l1_se, first.l1_se))
+
+
 def _document(found: ErrorStudy, people: Integers) -> dict[str, Any]:
+    chosen = {row.epsilon: choose(row.answers, row.epsilon) for row in found.rows}
     return {
         "answers": len(people),
         "people": int(people.sum()),
         "repetitions": found.repetitions,
         "seed": found.seed,
         "rows": [dataclasses.asdict(row) for row in found.rows],
+        "chosen": [
+            {"epsilon": epsilon, "mechanism": type(c.mechanism).__name__, "why": c.why}
+            for epsilon, c in chosen.items()
+        ],
         "notes": list(found.notes),
     }

@@ -77,12 +77,13 @@ def estimate(
     ``labels`` name the answers in tables and plots.
 
     The default for several questions is `joint`, which shrinks a table towards independence as far
-    as the noise demands. For one question it is `shrinkage`, which is never far from the best
-    estimator and mostly better than all others. There are two exceptions, both for hashed answers.
-    If answers in cohorts are too many to solve for together, or an open question has more than 50
-    candidates and fewer than five equations for each, it is `selection`, which picks those that
-    stand out. For a mean sketch with more entries than answers, whose collisions add more to the
-    error than the noise does, it is `regression` on the simplex, which solves for the collisions.
+    as the noise demands. For one question it is `shrinkage`, which is mostly better than all
+    others; it loses where people give few of the answers and noise is strong. There are two
+    exceptions, both for hashed answers. If answers in cohorts are too many to solve for together,
+    or an open question has more than 50 candidates and fewer than five equations for each, it is
+    `selection`, which picks those that stand out. For a mean sketch with more entries than answers,
+    whose collisions add more to the error than the noise does, it is `regression` on the simplex,
+    which solves for the collisions.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)

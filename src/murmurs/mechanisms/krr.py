@@ -22,8 +22,8 @@ from murmurs.wire import Category, Reports
 class KRR(Truthful[int]):
     """k-ary randomised response: report the true answer or, with some probability, any of the k.
 
-    Use it when epsilon is large for the alphabet (k below about 1.4 e^epsilon): there it is the
-    best mechanism known, and its report is a single answer. For k = 2 it is Warner's (1965).
+    Use it when epsilon is large for the alphabet (k below about 1.4 (e^epsilon + 1)): there it is
+    the best mechanism known, and its report is a single answer. For k = 2 it is Warner's (1965).
 
     Law: with probability t = truth / 2**53 the report is the answer, otherwise one of 0..k-1
     uniformly. So p* = t + (1 - t) / k, q* = (1 - t) / k and e^epsilon >= 1 + k t / (1 - t).

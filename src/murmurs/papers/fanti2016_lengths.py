@@ -149,9 +149,13 @@ def judge_figure11(rows: Table) -> list[Finding]:
 
 def draw_figure11(rows: Table, figure: Figure) -> None:
     """Draw the distance over the number of edges, a cluster for each threshold."""
+    from matplotlib import colormaps
+
     axes = figure.subplots()
-    for place, s in enumerate(rows.where(part="threshold")):
-        colour, mark = SERIES[place % len(SERIES)]
+    own = rows.where(part="threshold").series
+    colours = colormaps["viridis"](np.linspace(0, 0.92, len(own)))
+    for place, (s, colour) in enumerate(zip(own, colours, strict=True)):
+        _, mark = SERIES[place % len(SERIES)]
         label = f"{float(s['multiple']):g}"
         edges, distance = s.values["edges"], s.values["hellinger"]
         axes.plot(edges, distance, mark, color=colour, markersize=5, alpha=0.8, label=label)

@@ -25,6 +25,7 @@ from murmurs.papers.ours import ours, quotient
 from murmurs.planning.laws import geometric
 from murmurs.planning.measured import Series, Table
 from murmurs.planning.running import Cell
+from murmurs.present.axes import by_powers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +65,7 @@ def draw_lines(axes: Axes, rows: Table, form: str, size: int, people: int, title
     sample, equal = baselines(size, people)
     level(axes, sample, "the sample itself")
     level(axes, equal, "equal shares")
-    axes.set_yscale("log")
+    by_powers(axes)
     axes.set_xlabel("ε")
     axes.legend(frameon=False, fontsize=8)
     tidy(axes, title)
@@ -249,7 +250,7 @@ def draw_parameters(rows: Table, figure: Figure, form: str, size: int, people: i
         for colour, value in zip(colours, sorted(found), strict=True):
             own = sorted(found[value].items())
             axes.plot(*zip(*own, strict=True), "o-", color=colour, markersize=3, label=f"{value}")
-        axes.set_yscale("log")
+        by_powers(axes)
         tidy(axes, f"({'abcde'[place]}) {mechanism} varying {letter}")
         axes.legend(frameon=False, fontsize=6, ncols=2, title=letter, title_fontsize=7)
     for axes in panels[len(shown) :]:

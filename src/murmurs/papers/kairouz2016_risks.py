@@ -191,7 +191,7 @@ def judge_advantage(rows: Table) -> list[Finding]:
             float(whole[sizes == 7][0]),
             0.0,
             decimals=4,
-            why="A slip in the proof: its formula gives 2.1593. The conclusion stands.",
+            why="The proof has a slip; its formula gives 2.1593. The conclusion stands.",
         ),
         number(
             "the k with the least f(ln k, k)",

@@ -29,9 +29,26 @@ def report(found: Reproduction, limit: int = 40) -> str:
     ):
         parts += ["\n".join(_claim(f) for f in several[:limit])] if several else []
     parts.append(f"{summary(found.findings)}.")
-    reasons = dict.fromkeys(f.why for f in found.findings if f.why)
-    parts += [_wrapped(text) for text in (experiment.about, *reasons)]
+    parts.append(_wrapped(experiment.about))
+    parts += [_wrapped(f"{question}: {reason}") for question, reason in reasons(found.findings)]
     return "\n\n".join(parts)
+
+
+def reasons(findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Return each reason once, after the question that it answers.
+
+    >>> from murmurs.papers.findings import claim
+    >>> reasons([claim(name, "yes", "no", False, why="A misprint.") for name in ("a", "b")])
+    [('Why it differs', 'A misprint.')]
+    """
+    return [
+        (question, reason)
+        for about_ours, question in (
+            (False, "Why it differs"),
+            (True, "Why our default is not ahead"),
+        )
+        for reason in dict.fromkeys(f.why for f in findings if f.why and f.about_ours == about_ours)
+    ]
 
 
 def numbers_table(findings: Sequence[Finding]) -> str:

@@ -89,7 +89,9 @@ def mechanism_of(name: str, make: Make, k: int, epsilon: float) -> Mechanism[Any
             "function (k, epsilon) -> mechanism that sets the rest"
         ) from error
     if not isinstance(mechanism, Mechanism) or mechanism.k != k:
-        raise TypeError(f"mechanism {shown(name)} made {shown(mechanism)}, not one of {k} answers")
+        raise TypeError(
+            f"mechanism {shown(name)} made {shown(mechanism)}, not a mechanism for {k} answers"
+        )
     if mechanism.epsilon_realised > epsilon * (1 + 1e-9):
         raise ValueError(
             f"mechanism {shown(name)} made {shown(mechanism)} with epsilon "

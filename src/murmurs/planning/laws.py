@@ -58,7 +58,7 @@ def shares_of(law: object, k: int, name: str) -> Floats:
     shares = np.asarray(given, np.float64)
     if shares.shape != (k,):
         raise ValueError(
-            f"law {shown(name)} has shape {shares.shape}, not one share for each of {k}"
+            f"law {shown(name)} has shape {shares.shape}, not one share for each of {k} answers"
         )
     if not (np.isfinite(shares).all() and shares.min() >= 0 and abs(shares.sum() - 1) < 1e-6):
         raise ValueError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from murmurs.boundary.checks import shown as quoted
 from murmurs.present.text import printable
@@ -69,6 +71,27 @@ def name_places(axes: Axes, given: Sequence[str]) -> None:
     if slanted:
         for tick in axes.get_xticklabels():
             tick.set(rotation=40, ha="right", rotation_mode="anchor")
+
+
+def by_powers(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with plain numbers at its ticks: 0.2, not 2 × 10⁻¹."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+    class Ticks(LogLocator):
+        """Ticks at 1, 2 and 5 of each power; on a short axis, where few of them lie, at others."""
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            """Return where the ticks are."""
+            found = np.asarray(super().tick_values(vmin, vmax))
+            if ((vmin <= found) & (found <= vmax)).sum() > 2:
+                return found
+            found = np.asarray(MaxNLocator(5).tick_values(vmin, vmax))
+            return found[found > 0]
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(Ticks(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def room(axes: Axes) -> int:
