@@ -225,7 +225,9 @@ def least_squares_weight(
         return limit
     away = squares - learned
     distance = float((away**2 / noise).sum())
-    taken = max(int((squares > 0).sum()) - 1, 0) - (freedom + min(freedom, LEARNED))
+    # A share that is zero but for rounding must not count as positive.
+    positive = int((squares > 1e-6 * np.sqrt(noise) + 1e-12).sum())
+    taken = max(positive - 1, 0) - (freedom + min(freedom, LEARNED))
     gain = float(((plain - learned) * away / noise).sum()) - taken
     expected = 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
     weight = (gain + EXPECTATION * expected) / (distance + EXPECTATION)
