@@ -225,16 +225,18 @@ class Client:
         taken, refused, problem = 0, self._give_up(), None
         alone: set[str] = set()
         while batch := self._batch(alone):
-            first = self._begin(batch)
+            self._begin(batch)
             reply, problem, is_sent = _asked(transport, batch)
             verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
             if verdict == "refused" and len(batch) > 1:
                 alone |= {one.id for one in batch}  # one of them is bad: find out which
+                with self._changing() as state:
+                    _note_not_taken(state, batch)
                 continue
             with self._changing() as state:
                 if verdict == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
-                        _forget_tries(state, first)
+                        _note_not_taken(state, batch)
                     state.failures += 1
                     after = None if reply is None else reply.retry_after
                     now = self._now()
@@ -272,20 +274,15 @@ class Client:
         reason = f"it was first sent more than {days} days ago, and may have been counted then"
         return [Refusal(one.id, 0, reason) for one in old]
 
-    def _begin(self, batch: list[Queued]) -> dict[str, int]:
-        """Note that submissions are about to be sent.
-
-        Return the ids of those that no request before can have carried to the collector, and in how
-        many requests they were.
-        """
-        ids, first = {one.id for one in batch}, {}
+    def _begin(self, batch: list[Queued]) -> None:
+        """Note that submissions are about to be sent, and may arrive whatever happens then."""
+        ids = {one.id for one in batch}
         with self._changing() as state:
             for one in state.queue:
                 if one.id in ids:
-                    one.requests += 1
-                    if not one.tried:
-                        one.tried, first[one.id] = max(self._now(), 1), one.requests
-        return first
+                    # Earlier releases did not count the requests.
+                    one.requests = max(one.requests, 1) + 1 if one.tried else 1
+                    one.tried = one.tried or max(self._now(), 1)
 
     def _batch(self, alone: set[str]) -> list[Queued]:
         """Return the submissions of the next request, if it may be sent now."""
@@ -416,11 +413,13 @@ def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str
         return None, told, not isinstance(error, NotSentError)
 
 
-def _forget_tries(state: State, first: dict[str, int]) -> None:
-    """Note that submissions did not arrive, or were not taken.
+def _note_not_taken(state: State, batch: list[Queued]) -> None:
+    """Note that a request did not arrive, or that nothing in it was taken.
 
-    A submission that another process sent meanwhile may have arrived with that request.
+    A submission may still have arrived with an earlier request, or with that of another process.
     """
+    ids = {one.id for one in batch}
     for one in state.queue:
-        if first.get(one.id) == one.requests:
-            one.tried = 0
+        if one.id in ids:
+            one.requests = max(one.requests - 1, 0)
+            one.tried = one.tried if one.requests else 0
