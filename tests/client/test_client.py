@@ -935,3 +935,29 @@ def test_a_state_of_a_release_that_did_not_count_requests_is_in_doubt_all_the_sa
     clock.next_day(30)
     assert len(device.send(collector).refused) == 1
     assert collector.total == 1
+
+
+def test_what_becomes_too_old_while_others_are_sent_is_not_sent_again() -> None:
+    """The device sleeps for a week during a request."""
+    clock, collector = Clock(), Forgetful(SURVEY)
+    device = client(clock=clock)
+    for _ in range(2):
+        device.answer(ANSWERS)
+        clock.next_day(31)
+
+    def lost(body: bytes) -> Reply:
+        collector(body)
+        raise OSError("no answer")
+
+    assert device.send(lost).waiting == 2
+    clock.next_day(24)
+    replies = iter([(0, 400), (7, 400)])
+
+    def transport(body: bytes) -> Reply:
+        days, status = next(replies)
+        clock.next_day(days)
+        return refusal(status)
+
+    assert device.send(transport).waiting == 1
+    assert [one.status for one in device.send(collector).refused] == [0]
+    assert collector.total == 2

@@ -260,16 +260,12 @@ class Client:
     def _give_up(self) -> list[Refusal]:
         """Take out of the queue what may have been taken so long ago that it would count again."""
         now = self._now()
-
-        def is_old(one: Queued) -> bool:
-            return bool(one.tried) and now - one.tried > CERTAIN_FOR
-
         with self._reading() as state:
-            if not any(map(is_old, state.queue)):
+            if not any(_is_old(one, now) for one in state.queue):
                 return []
         with self._changing() as state:
-            old = [one for one in state.queue if is_old(one)]
-            state.queue = [one for one in state.queue if not is_old(one)]
+            old = [one for one in state.queue if _is_old(one, now)]
+            state.queue = [one for one in state.queue if not _is_old(one, now)]
         days = CERTAIN_FOR // 86_400
         reason = f"it was first sent more than {days} days ago, and may have been counted then"
         return [Refusal(one.id, 0, reason) for one in old]
@@ -291,6 +287,7 @@ class Client:
             if self._retry(state, now) > now:
                 return []
             due = [one for one in state.queue if self._due_at(one, now) <= now]
+        due = [one for one in due if not _is_old(one, now)]  # the device may have slept since
         batch, size = due[:1], len(due[0].data) if due else 0
         for one in due[1:AT_ONCE]:
             size += len(one.data)
@@ -402,6 +399,11 @@ def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:
         return True
     before = datetime.date(1970, 1, 1) + datetime.timedelta(last)
     return period_number(every, before) < period_number(every, day)
+
+
+def _is_old(one: Queued, now: int) -> bool:
+    """Whether a submission may have been taken so long ago that it would count again."""
+    return bool(one.tried) and now - one.tried > CERTAIN_FOR
 
 
 def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
