@@ -276,7 +276,7 @@ class Client:
         with self._changing() as state:
             for one in state.queue:
                 if one.id in ids:
-                    # Earlier releases did not count the requests.
+                    # An older state has no number of requests.
                     one.requests = max(one.requests, 1) + 1 if one.tried else 1
                     one.tried = one.tried or max(self._now(), 1)
 
