@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
@@ -186,6 +187,20 @@ def test_the_winner_is_told_with_what_cannot_be_told_from_it(desk: Path) -> None
     last = good(line).splitlines()[-2]  # all 28 pairs; of few people, most are alike
     assert len(last) < 300
     assert re.search(r", and \d+ more\.$", last)
+
+
+def test_estimators_that_are_the_same_stand_in_the_order_in_which_they_are_named(
+    desk: Path,
+) -> None:
+    """With little noise and no rare answer all shares are positive, and nothing is cut."""
+    people = ["tea"] * 400 + ["mate"] * 300 + ["water"] * 200 + ["milk"] * 100
+    (desk / "clear.txt").write_text("\n".join(people))
+    for named in itertools.permutations(["unbiased", "normalized", "simplex"]):
+        options = " ".join(f"--estimator {name}" for name in named)
+        line = f"study clear.txt --epsilon 2 --mechanism KRR {options} --seed 2 --json"
+        rows = json.loads(good(line))["rows"]
+        assert tuple(row["estimator"] for row in rows) == named
+        assert rows[0]["l1"] == pytest.approx(rows[2]["l1"], rel=1e-12)
 
 
 def test_a_bar_shows_progress_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

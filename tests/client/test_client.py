@@ -873,3 +873,91 @@ def test_of_two_requests_at_once_the_one_that_may_have_arrived_is_remembered() -
     clock.next_day(31)
     assert len(client(state=state, clock=clock).send(collector).refused) == 1
     assert collector.total == 1
+
+
+def unreachable(_: bytes) -> Reply:
+    raise NotSentError("no network")
+
+
+@pytest.mark.parametrize("status", [None, 429])
+def test_of_two_requests_at_once_that_did_not_arrive_nothing_is_remembered(
+    status: int | None,
+) -> None:
+    clock, collector, state = Clock(), Forgetful(SURVEY), dict[str, Any]()
+    first, second = (client(state=state, clock=clock) for _ in range(2))
+    first.answer(ANSWERS)
+
+    def busy(body: bytes) -> Reply:
+        return unreachable(body) if status is None else Reply(status)
+
+    def meanwhile(body: bytes) -> Reply:
+        assert second.send(busy).waiting == 1
+        return unreachable(body)
+
+    assert first.send(meanwhile).waiting == 1
+    clock.next_day(31)
+    assert first.send(collector).taken == 1
+    assert collector.total == 1
+
+
+def test_what_was_refused_together_with_a_bad_one_has_not_been_taken() -> None:
+    clock, collector, state = Clock(), Forgetful(SURVEY), dict[str, Any]()
+    device = client(state=state, clock=clock)
+    for _ in range(2):
+        device.answer(ANSWERS)
+        clock.next_day(31)
+    replies = iter([refusal(400)])
+
+    def transport(body: bytes) -> Reply:
+        reply = next(replies, None)
+        return unreachable(body) if reply is None else reply
+
+    assert device.send(transport).waiting == 2
+    clock.next_day(31)
+    assert device.send(collector).taken == 2
+    assert collector.total == 2
+
+
+def test_a_state_of_a_release_that_did_not_count_requests_is_in_doubt_all_the_same() -> None:
+    clock, collector, state = Clock(), Forgetful(SURVEY), dict[str, Any]()
+    device = client(state=state, clock=clock)
+    device.answer(ANSWERS)
+    clock.next_day()
+
+    def lost(body: bytes) -> Reply:
+        collector(body)
+        raise OSError("no answer")
+
+    device.send(lost)
+    del state["client"]["queue"][0]["requests"]
+    clock.next_day()
+    assert device.send(unreachable).waiting == 1
+    clock.next_day(30)
+    assert len(device.send(collector).refused) == 1
+    assert collector.total == 1
+
+
+def test_what_becomes_too_old_while_others_are_sent_is_not_sent_again() -> None:
+    """The device sleeps for a week during a request."""
+    clock, collector = Clock(), Forgetful(SURVEY)
+    device = client(clock=clock)
+    for _ in range(2):
+        device.answer(ANSWERS)
+        clock.next_day(31)
+
+    def lost(body: bytes) -> Reply:
+        collector(body)
+        raise OSError("no answer")
+
+    assert device.send(lost).waiting == 2
+    clock.next_day(24)
+    replies = iter([(0, 400), (7, 400)])
+
+    def transport(body: bytes) -> Reply:
+        days, status = next(replies)
+        clock.next_day(days)
+        return refusal(status)
+
+    assert device.send(transport).waiting == 1
+    assert [one.status for one in device.send(collector).refused] == [0]
+    assert collector.total == 2

@@ -157,25 +157,38 @@ def test_a_collector_that_hangs_up_may_have_got_everything() -> None:
     assert not isinstance(told.value, NotSentError)
 
 
-def test_an_answer_that_is_not_http_is_a_problem_and_no_error() -> None:
-    import socket
-
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"220 mail.example.org ESMTP\r\n\r\n", "is not HTTP: BadStatusLine"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ncut", "not HTTP: Incomplete"),
+        (
+            b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ncut",
+            "not HTTP: Incomplete",
+        ),
+        (b"HTTP/1.1 307 Moved\r\nLocation: http://[\r\n\r\n", "the collector answers 307"),
+    ],
+)
+def test_an_answer_that_is_not_http_is_a_problem_and_no_error(answer: bytes, problem: str) -> None:
+    device = Client(SURVEY, {}, delay=0)
+    body = device.form.to_bytes(device.answer({"hot": "yes"}))
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def babble() -> None:
             connection, _ = listener.accept()
             with connection:
-                connection.recv(1000)
-                connection.sendall(b"220 mail.example.org ESMTP\r\n\r\n")
+                heard = b""
+                while not heard.endswith(body):
+                    heard += connection.recv(1000)
+                connection.sendall(answer)
 
-        thread = threading.Thread(target=babble)
+        thread = threading.Thread(target=babble, daemon=True)
         thread.start()
-        device = Client(SURVEY, {}, delay=0)
-        device.answer({"hot": "yes"})
         sent = device.send(f"http://127.0.0.1:{listener.getsockname()[1]}")
         thread.join()
     assert (sent.waiting, sent.taken) == (1, 0)
-    assert "is not HTTP" in str(sent.problem)
+    assert problem in str(sent.problem)
+    assert sent.next_send_after is not None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import murmurs as mm
 from murmurs.estimators import empirical_bayes, priors
 from murmurs.estimators.empirical_bayes import saddlepoint
 from murmurs.estimators.priors import beta_masses, lognormal_masses, sparse_masses
-from murmurs.estimators.shrinkage import hidden_note, shrinkage
+from murmurs.estimators.shrinkage import from_estimates, from_support, hidden_note, shrinkage
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import weighted_projection
 
@@ -262,3 +263,37 @@ def test_the_weighted_projection_takes_from_the_least_sure() -> None:
     shares = weighted_projection(np.array([0.7, 0.3, 0.2]), np.array([0.0, 0.1, 0.1]))
     np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=1e-9)
     np.testing.assert_allclose(weighted_projection(np.zeros(4), np.zeros(4)), 0.25)
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+def test_shares_that_are_zero_but_for_rounding_take_no_degrees_of_freedom(k: int) -> None:
+    """The unbiased shares are 1, 0, ..., 0 exactly, and their last digits are chance.
+
+    If they decided which shares of least squares are positive, four answers would differ by 0.003.
+    """
+    cells = np.full(k, 25)
+    cells[0] = 75
+    exact, below, above = (
+        from_support(cells, 100, 0.75, 0.25 * (1 + last))[0] for last in (0, -1e-15, 1e-15)
+    )
+    np.testing.assert_allclose(below, exact, atol=1e-6)
+    np.testing.assert_allclose(above, exact, atol=1e-6)
+
+
+def test_a_share_of_least_squares_that_reaches_zero_moves_the_estimate_a_little() -> None:
+    """By at most 1 / sqrt(24) standard errors, all shares together.
+
+    The degrees of freedom change by one, so that the weight changes by at most 1 / (d + 6), where
+    d is the squared distance between the two estimates. Without the six it would be up to one.
+    """
+    noise = 0.1**2
+    least = np.array([0.55, 0.3, 0.15, 0.0])  # of which the last is about to become positive
+
+    def found(last: float) -> Floats:
+        plain = least + np.array([0, 0, 0, last])
+        plain -= (plain.sum() - 1) / 4
+        return from_estimates(plain, np.full(4, noise), np.zeros(4), 1000)[0]
+
+    before, after = found(-1e-4), found(1e-4)
+    moved = float(np.sqrt(((after - before) ** 2 / noise).sum()))
+    assert 0.05 < moved < 1 / math.sqrt(24)

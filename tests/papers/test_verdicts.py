@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from murmurs.papers import chosen, fanti2016_lengths, fanti2016_tables, lezia2020_tables
+from murmurs.papers import (
+    chosen,
+    fanti2016_lengths,
+    fanti2016_tables,
+    lezia2020_tables,
+    pinzon2026,
+)
 from murmurs.papers.fanti2016_other import PRINTED_TRUE, TOP, printed
 from murmurs.papers.findings import claim, number, summary
 from murmurs.papers.ours import ours, paired, quotient
@@ -72,6 +78,35 @@ def test_no_agreement_hides_where_our_default_is_above_the_best(
     assert [f.verdict for f in found] == verdicts
     assert "k-subset, 0.063" in str(found[0].published)
     assert ("0.063 as the paper rounds" in str(found[0].measured)) == (default == 0.0634)
+
+
+def test_a_value_that_is_ahead_by_rounding_alone_says_so() -> None:
+    """0.063 is printed; 0.0634 is not below it, but at the same digits it is the same."""
+    told = {
+        default: str(lezia2020_tables.judge(_table_of_one_column(default, 0.07), 0.5)[-2].measured)
+        for default in (0.0634, 0.0629, 0.0636)
+    }
+    assert told[0.0634].startswith("0.0634 ± 0.0001, rounded 0.063; k-subset itself has ")
+    assert told[0.0629].startswith("0.0629 ± 0.0001; k-subset itself has ")
+    assert told[0.0636].startswith("0.0636 ± 0.0001; k-subset itself has ")
+
+
+def test_of_estimators_that_are_the_same_none_is_counted_as_the_best() -> None:
+    """In the first setting nothing is cut, and the three differ by rounding only."""
+    errors = {"InvN": (0.3, 0.1), "InvP": (0.3 - 1e-16, 0.2), "MLE*": (0.3 + 1e-16, 0.3)}
+    rows = Table(
+        Series(
+            {"skew": 1.3, "k": 50, "people": n, "epsilon": 1.0, "estimator": name},
+            {loss: mean + np.array([-0.01, 0.01]) for loss in ("l1", "l2")},
+        )
+        for name, means in (*errors.items(), ("our default", (0.1, 0.1)))
+        for n, mean in zip((10**6, 100), means, strict=True)
+    )
+    found = [f for f in pinzon2026.judge(rows) if "alternate" in str(f.published)]
+    assert [f.measured for f in found] == [
+        "how often each has the smallest mean error: InvN 1, InvP 0, MLE* 0; "
+        "how often the best are alike: 1"
+    ] * 2
 
 
 def test_only_what_kept_to_epsilon_is_the_best_of_the_others() -> None:

@@ -167,7 +167,8 @@ def command(
         lines = len({(row.mechanism, row.estimator) for row in found.rows})
         one = len(set(epsilons)) == 1
         save_plot(found.plot, plot, rows=one and lines > 10, size=None if one else size_for(lines))
-    ranked = sorted(found.rows, key=lambda row: (row.epsilon, row.l1))
+    # Where nothing is cut, several estimators are the same, and the last digits must not decide.
+    ranked = sorted(found.rows, key=lambda row: (row.epsilon, float(f"{row.l1:.9g}")))
     found = dataclasses.replace(found, rows=tuple(ranked))
     if as_json:
         print_json(_document(found, people))

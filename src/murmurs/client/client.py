@@ -225,16 +225,18 @@ class Client:
         taken, refused, problem = 0, self._give_up(), None
         alone: set[str] = set()
         while batch := self._batch(alone):
-            first = self._begin(batch)
+            self._begin(batch)
             reply, problem, is_sent = _asked(transport, batch)
             verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
             if verdict == "refused" and len(batch) > 1:
                 alone |= {one.id for one in batch}  # one of them is bad: find out which
+                with self._changing() as state:
+                    _note_not_taken(state, batch)
                 continue
             with self._changing() as state:
                 if verdict == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
-                        _forget_tries(state, first)
+                        _note_not_taken(state, batch)
                     state.failures += 1
                     after = None if reply is None else reply.retry_after
                     now = self._now()
@@ -258,34 +260,25 @@ class Client:
     def _give_up(self) -> list[Refusal]:
         """Take out of the queue what may have been taken so long ago that it would count again."""
         now = self._now()
-
-        def is_old(one: Queued) -> bool:
-            return bool(one.tried) and now - one.tried > CERTAIN_FOR
-
         with self._reading() as state:
-            if not any(map(is_old, state.queue)):
+            if not any(_is_old(one, now) for one in state.queue):
                 return []
         with self._changing() as state:
-            old = [one for one in state.queue if is_old(one)]
-            state.queue = [one for one in state.queue if not is_old(one)]
+            old = [one for one in state.queue if _is_old(one, now)]
+            state.queue = [one for one in state.queue if not _is_old(one, now)]
         days = CERTAIN_FOR // 86_400
         reason = f"it was first sent more than {days} days ago, and may have been counted then"
         return [Refusal(one.id, 0, reason) for one in old]
 
-    def _begin(self, batch: list[Queued]) -> dict[str, int]:
-        """Note that submissions are about to be sent.
-
-        Return the ids of those that no request before can have carried to the collector, and in how
-        many requests they were.
-        """
-        ids, first = {one.id for one in batch}, {}
+    def _begin(self, batch: list[Queued]) -> None:
+        """Note that submissions are about to be sent, and may arrive whatever happens then."""
+        ids = {one.id for one in batch}
         with self._changing() as state:
             for one in state.queue:
                 if one.id in ids:
-                    one.requests += 1
-                    if not one.tried:
-                        one.tried, first[one.id] = max(self._now(), 1), one.requests
-        return first
+                    # An older state has no number of requests.
+                    one.requests = max(one.requests, 1) + 1 if one.tried else 1
+                    one.tried = one.tried or max(self._now(), 1)
 
     def _batch(self, alone: set[str]) -> list[Queued]:
         """Return the submissions of the next request, if it may be sent now."""
@@ -294,6 +287,7 @@ class Client:
             if self._retry(state, now) > now:
                 return []
             due = [one for one in state.queue if self._due_at(one, now) <= now]
+        due = [one for one in due if not _is_old(one, now)]  # the device may have slept since
         batch, size = due[:1], len(due[0].data) if due else 0
         for one in due[1:AT_ONCE]:
             size += len(one.data)
@@ -407,6 +401,11 @@ def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:
     return period_number(every, before) < period_number(every, day)
 
 
+def _is_old(one: Queued, now: int) -> bool:
+    """Whether a submission may have been taken so long ago that it would count again."""
+    return bool(one.tried) and now - one.tried > CERTAIN_FOR
+
+
 def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
     """Return the answer to a request, or why there is none, and whether it may have arrived."""
     try:
@@ -416,11 +415,13 @@ def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str
         return None, told, not isinstance(error, NotSentError)
 
 
-def _forget_tries(state: State, first: dict[str, int]) -> None:
-    """Note that submissions did not arrive, or were not taken.
+def _note_not_taken(state: State, batch: list[Queued]) -> None:
+    """Note that a request did not arrive, or that nothing in it was taken.
 
-    A submission that another process sent meanwhile may have arrived with that request.
+    A submission may still have arrived with an earlier request, or with that of another process.
     """
+    ids = {one.id for one in batch}
     for one in state.queue:
-        if first.get(one.id) == one.requests:
-            one.tried = 0
+        if one.id in ids:
+            one.requests = max(one.requests - 1, 0)
+            one.tried = one.tried if one.requests else 0

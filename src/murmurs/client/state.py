@@ -30,9 +30,9 @@ class Queued(msgspec.Struct, forbid_unknown_fields=True):
     data: bytes
     due: int
     tried: int = 0
-    """When it was first sent without an answer that says it was not taken; 0 if never."""
+    """When it was first sent in a request that may have been taken; 0 if in none."""
     requests: int = 0
-    """How many requests it was in."""
+    """How many requests that may have been taken, or are under way, it was in."""
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):

@@ -80,11 +80,12 @@ class HTTP:
         """Post one request and return the answer, whatever its status."""
         request = urllib.request.Request(self._url, body, self._headers, method="POST")
         try:
-            with self._opener.open(request, timeout=self._timeout) as answer:
-                return _reply(answer.status, answer)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _reply(error.code, error)
+            try:
+                with self._opener.open(request, timeout=self._timeout) as answer:
+                    return _reply(answer.status, answer)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return _reply(error.code, error)
         except urllib.error.URLError as error:  # while connecting or sending
             raise NotSentError(str(error.reason)) from None
         except http.client.HTTPException as error:
@@ -94,8 +95,10 @@ class HTTP:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Follows no redirect: another host would see the submission, and perhaps the key."""
 
-    def redirect_request(self, *_: object, **__: object) -> None:
-        return None
+    def http_error_302(self, *_: Any, **__: Any) -> None:
+        """Leave the answer as it is, whatever address it names."""
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 def _reply(status: int, answer: Any) -> Reply:

@@ -57,9 +57,10 @@ def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
 
     Wins on most distributions: its l1 error is about 0.6 of that of maximum likelihood over the
     grid of the benchmark, and about 0.9 over real histograms. Loses if one or two answers have
-    nearly everything and noise is strong, and if there are few answers, some of them tiny: see
-    docs/results/accuracy.md. Its intervals are those of the counts; ``posterior_deviations`` are
-    the standard deviations of the posterior.
+    nearly everything and noise is strong, if there are few answers, some of them tiny, and if there
+    are few people for each answer and hardly any noise: see docs/estimators/shrinkage.md. Its
+    intervals are those of the counts; ``posterior_deviations`` are the standard deviations of the
+    posterior.
     """
     return shrink(fitted(usable(counts)), why)
 
@@ -225,7 +226,9 @@ def least_squares_weight(
         return limit
     away = squares - learned
     distance = float((away**2 / noise).sum())
-    taken = max(int((squares > 0).sum()) - 1, 0) - (freedom + min(freedom, LEARNED))
+    # A share that is zero but for rounding must not count as positive.
+    positive = int((squares > 1e-6 * np.sqrt(noise) + 1e-12).sum())
+    taken = max(positive - 1, 0) - (freedom + min(freedom, LEARNED))
     gain = float(((plain - learned) * away / noise).sum()) - taken
     expected = 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
     weight = (gain + EXPECTATION * expected) / (distance + EXPECTATION)

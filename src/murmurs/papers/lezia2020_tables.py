@@ -257,14 +257,15 @@ def _beside_printed(column: str, epsilon: float, here: Table) -> Finding:
     mean, error = values[best]
     own = here.one(algorithm=DEFAULT)
     scale = max(mean, DIGIT / 2)
-    above = own.mean("mae") - mean if round(own.mean("mae"), 3) > mean else 0.0
+    rounded = round(own.mean("mae"), 3)
+    above = own.mean("mae") - mean if rounded > mean else 0.0
+    same = f", rounded {rounded:g}" if rounded <= mean < own.mean("mae") else ""
     doubt = math.hypot(own.error("mae"), error, DIGIT / math.sqrt(12))
     again = here.one(algorithm=best, form="as published")
-    rounded = f", {mean:g} as the paper rounds" if own.mean("mae") > mean and not above else ""
     return ours(
         f"{column}, {DEFAULT}",
         f"the best printed value that kept to epsilon: {best}, {mean:g}",
-        f"{_told(own)}{rounded}; {best} itself has {_told(again)} when it is run again",
+        f"{_told(own)}{same}; {best} itself has {_told(again)} when it is run again",
         [(1 + above / scale, doubt / scale)],
         why=WHY_FEW if column in COLUMNS else "",
     )

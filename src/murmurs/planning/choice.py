@@ -21,6 +21,12 @@ NEAR = 1.05
 BYTE = 0.01
 """What a byte of a report is worth, as a part of the error."""
 
+LONGEST = 1000
+"""Bytes of a report above which a mechanism with a larger error may be chosen."""
+
+NO_ERROR = 1e-9
+"""Error with a million people below which mechanisms are alike: a thousandth of a person."""
+
 CANDIDATES = 256
 """Candidates that an open question is tuned for, unless their number is given."""
 
@@ -35,7 +41,9 @@ class Choice(NamedTuple):
 def choose(k: int, epsilon: float) -> Choice:
     """Return a mechanism whose error is within 5 % of the smallest, and whose reports are short.
 
-    Each byte of a report counts like 1 % of error.
+    Each byte of a report counts like 1 % of error. If all errors within 5 % of the smallest take
+    more than 1000 bytes (which happens with a hundred thousand answers), larger errors are weighed
+    in the same way.
 
     >>> choose(4, 1.0)
     Choice(mechanism=KRR(k=4, epsilon=1.0), why='no other mechanism has a smaller error')
@@ -43,28 +51,36 @@ def choose(k: int, epsilon: float) -> Choice:
     Subset(k=15, epsilon=0.5, w=6)
     >>> choose(1000, 1.0).mechanism  # 2 bytes; Subset has 125, and 1.2 % less error
     ProjectiveGeometry(k=1000, epsilon=1.0, q=3, t=7)
+    >>> choose(1_000_000, 4.0).mechanism  # 4 bytes; Subset has 71,944, and 16 % less error
+    ProjectiveGeometry(k=1000000, epsilon=4.0, q=17, t=6)
     """
     made = [kind(k=k, epsilon=epsilon) for kind in KINDS]
-    errors = [math.sqrt(mechanism.channel.expected_l2(10**6)) for mechanism in made]
+    errors = [max(math.sqrt(m.channel.expected_l2(10**6)), NO_ERROR) for m in made]
     smallest = min(errors)
-    near = [(m, e) for m, e in zip(made, errors, strict=True) if e <= NEAR * smallest]
+    pairs = list(zip(made, errors, strict=True))
+    near = [(m, e) for m, e in pairs if e <= NEAR * smallest and m.shape.size <= LONGEST]
 
     def cost(pair: tuple[Mechanism[Any], float]) -> float:
         mechanism, error = pair
         longer = 1 + BYTE * mechanism.shape.size
         return round(longer * error / smallest, 9)  # the last digits must not decide
 
-    found, error = min(near, key=cost)
-    excess = error / smallest - 1
+    found, error = min(near or pairs, key=cost)
+    return Choice(found, _why(found.shape.size, error / smallest - 1))
+
+
+def _why(size: int, excess: float) -> str:
+    """Return why reports of this size are worth an error that so much exceeds the smallest."""
+    if excess < 1e-6:
+        return "no other mechanism has a smaller error"
     if excess < 1e-3:
-        return Choice(found, "no other mechanism has a smaller error")
-    size = found.shape.size
+        above = "at most 0.1 %"
+    elif excess <= NEAR - 1:
+        above = f"only {100 * excess:.1f} %"
+    else:
+        above = f"{100 * excess:.0f} %"
     unit = "byte" if size == 1 else "bytes"
-    return Choice(
-        found,
-        f"its reports are short ({size} {unit}), and its error is only {100 * excess:.1f} % above "
-        "the smallest",
-    )
+    return f"its reports are short ({size} {unit}), and its error is {above} above the smallest"
 
 
 def choose_open(epsilon: float, people: int, candidate_count: int = CANDIDATES) -> Choice:
