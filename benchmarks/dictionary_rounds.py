@@ -139,9 +139,7 @@ their string ([`murmurs.Dictionary`](../dictionary.md)). In two rounds, the give
 the strings found there become the labels of a closed question (`Discovery.survey`), which the
 others answer. The first round then passes on doubtful strings, too (a false discovery rate of
 {100 * DOUBTFUL:.0f} %), and the second one keeps those that it detects, with at most a 5 % chance
-of any false one. The settings are those of [dictionaries](dictionary.md), whose numbers are newer:
-these are from before scores were corrected for skewness, with 18.2 strings of 20,000 people in one
-round instead of 17.3.
+of any false one. The settings are those of [dictionaries](dictionary.md).
 
 *true* and *false* are the strings found that somebody could hold and that nobody could. *error* is
 the root of the mean squared error of the shares, in percentage points, over the strings that both
