@@ -77,7 +77,6 @@ def test_no_agreement_hides_where_our_default_is_above_the_best(
     found = [f for f in lezia2020_tables.judge(rows, 0.5) if f.about_ours]
     assert [f.verdict for f in found] == verdicts
     assert "k-subset, 0.063" in str(found[0].published)
-    assert ("0.063 as the paper rounds" in str(found[0].measured)) == (default == 0.0634)
 
 
 def test_a_value_that_is_ahead_by_rounding_alone_says_so() -> None:
