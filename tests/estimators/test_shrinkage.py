@@ -13,7 +13,7 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs.estimators import empirical_bayes, priors
-from murmurs.estimators.empirical_bayes import saddlepoint
+from murmurs.estimators.empirical_bayes import in_whole_people, saddlepoint
 from murmurs.estimators.priors import beta_masses, lognormal_masses, sparse_masses
 from murmurs.estimators.shrinkage import from_estimates, from_support, hidden_note, shrinkage
 from murmurs.numerics.arrays import Floats
@@ -297,3 +297,42 @@ def test_a_share_of_least_squares_that_reaches_zero_moves_the_estimate_a_little(
     before, after = found(-1e-4), found(1e-4)
     moved = float(np.sqrt(((after - before) ** 2 / noise).sum()))
     assert 0.05 < moved < 1 / math.sqrt(24)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 0.05, 0.25, 3.0, 1e4])
+def test_masses_in_whole_people_keep_their_sum_and_mean(noise: float) -> None:
+    people = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0])
+    masses = np.random.default_rng(1).dirichlet(np.ones(len(people)), 4)
+    found = in_whole_people(masses, people, noise)
+    assert found.sum(axis=1) == pytest.approx(np.ones(4))
+    assert found @ people == pytest.approx(masses @ people)
+    assert (found >= 0).all()
+    assert found[:, 1:4].sum() == pytest.approx(
+        masses[:, 1:4].sum() * (1 - 1 / (1 + 16 * noise**2))
+    )
+    assert found[:, 5:] == pytest.approx(masses[:, 5:])
+
+
+def test_masses_stay_where_no_whole_person_is_on_the_grid() -> None:
+    masses = np.array([[0.5, 0.5]])
+    assert in_whole_people(masses, np.array([0.0, 0.5]), 1e-6) is masses
+    assert in_whole_people(masses, np.array([0.0, 2.0]), 1e-6) is masses
+
+
+@pytest.mark.parametrize("epsilon", [8.0, 10.0, 12.0])
+def test_an_answer_that_nobody_gave_has_no_part_of_a_person_where_hardly_any_noise_is(
+    epsilon: float,
+) -> None:
+    """With a part of a person for each, the error would be 1.8 to 30 times that of simplex.
+
+    Over forty collections the ratio has a standard error of about 0.04; the seed is fixed.
+    """
+    rng, krr = np.random.default_rng(7), mm.KRR(50, epsilon)
+    errors = []
+    for _ in range(40):
+        people = rng.multinomial(100, np.ones(50) / 50)
+        counts = krr.simulate(people, rng)
+        found = (mm.estimators.shrinkage(counts), mm.estimators.simplex(counts))
+        errors.append([np.abs(one.shares - people / 100).sum() for one in found])
+    default, simplex = np.mean(errors, axis=0)
+    assert default < 1.25 * simplex + 1e-3

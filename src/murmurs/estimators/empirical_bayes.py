@@ -19,6 +19,8 @@ is known. `learn` estimates G and returns the posterior distribution of the shar
    log a go from "one answer takes all" to a = 1, or to where the spread is lost in the noise. Their
    weight is the square root of spread / (spread + noise), a compromise: it prefers distributions
    that would show where there is signal, and treats all alike where nothing can be seen.
+   Where noise is below half a person, shares of parts of a person are divided between nobody and
+   one person.
 4. G by EM, with pseudo-observations from the base distribution: 300, and one for each cell up to
    5000. With few cells, G is close to the base distribution; with very many it tends to the
    nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
@@ -58,6 +60,12 @@ SQUARES = 10.0
 
 BIN = 0.1
 """Width of the bins that join nearly equal estimates, in standard errors."""
+
+WHOLE = 0.75
+"""People from which on the grid has whole people only."""
+
+SEEN = 0.25
+"""Noise variance of a count, in people squared, at which half of a part of a person is moved."""
 
 MOST_VALUES, MOST_BINS = 1500, 20_000
 """Distinct values above which cells are joined in bins, and bins above which they are thinned."""
@@ -176,7 +184,7 @@ def learn(stratum: Stratum) -> Posterior:
     index = first[:, None] + np.arange(band)
     shares = grid[index]
     likelihood = _likelihood(stratum, rows, shares)
-    base = _base_law(stratum, rows, likelihood, index, left, right)
+    base = _base_law(stratum, rows, likelihood, index, (grid, left, right))
     law = base.copy()
     pseudo = PSEUDO + min(len(stratum.estimates), MOST_PSEUDO)
     total = len(stratum.estimates) + pseudo
@@ -268,7 +276,7 @@ def make_grid(stratum: Stratum, rows: Bins) -> tuple[Floats, Floats, Floats, Int
     if stratum.support is not None:  # above one person, steps of whole people
         people = grid * stratum.n
         people, at, joined = np.unique(
-            np.where(people < 0.75, people, np.round(people)),
+            np.where(people < WHOLE, people, np.round(people)),
             return_index=True,
             return_inverse=True,
         )
@@ -326,15 +334,43 @@ def _base_law(
     rows: Bins,
     likelihood: Floats,
     index: Integers,
-    left: Floats,
-    right: Floats,
+    places: tuple[Floats, Floats, Floats],
 ) -> Floats:
-    """Return the mixture of plausible distributions, each weighted by its evidence."""
+    """Return the mixture of plausible distributions, each weighted by its evidence.
+
+    ``places`` are the shares of the grid and the limits of its cells.
+    """
+    grid, left, right = places
     noise = float(rows.times @ rows.constant) / len(stratum.estimates)
     prior, masses = plausible_laws(stratum.mean, stratum.n, noise, left, right)
+    if stratum.support is not None:
+        masses = in_whole_people(masses, grid * stratum.n, noise * stratum.n**2)
     evidence = np.log(prior)
     for i, mass in enumerate(masses):
         marginal = np.einsum("ij,ij->i", likelihood, mass[index]) + TINY
         evidence[i] += float(rows.times @ np.log(marginal))
     weights = np.exp(evidence - evidence.max())
     return np.asarray(weights / weights.sum() @ masses + 1e-12 / len(left))
+
+
+def in_whole_people(masses: Floats, people: Floats, noise: float) -> Floats:
+    """Move the masses between nobody and one person to these two, if so little can be seen.
+
+    The respondents are whole people. Where the noise is large, a part of a person stands for the
+    chance that there is one, but if its variance is well below a quarter, that would leave a part
+    of a person with every answer that nobody gave. The means stay as they are.
+
+    >>> in_whole_people(np.array([[0.5, 0.4, 0.1]]), np.array([0.0, 0.25, 1.0]), 1e-6).round(9)
+    array([[0.8, 0. , 0.2]])
+    """
+    parts = np.flatnonzero((people > 0) & (people < WHOLE))
+    if parts.size == 0 or parts[-1] + 1 == len(people):
+        return masses
+    one = int(parts[-1]) + 1
+    moved = masses[:, parts] / (1 + (noise / SEEN) ** 2)
+    above = moved @ (people[parts] / people[one])
+    out = masses.copy()
+    out[:, parts] -= moved
+    out[:, 0] += moved.sum(axis=1) - above
+    out[:, one] += above
+    return out
