@@ -19,8 +19,8 @@ is known. `learn` estimates G and returns the posterior distribution of the shar
    log a go from "one answer takes all" to a = 1, or to where the spread is lost in the noise. Their
    weight is the square root of spread / (spread + noise), a compromise: it prefers distributions
    that would show where there is signal, and treats all alike where nothing can be seen.
-   Where noise is below half a person, shares of parts of a person are divided between nobody and
-   one person.
+   For counts of support with a noise below half a person, the mass between nobody and one person
+   is divided between these two: the respondents are whole people.
 4. G by EM, with pseudo-observations from the base distribution: 300, and one for each cell up to
    5000. With few cells, G is close to the base distribution; with very many it tends to the
    nonparametric maximum likelihood (Kiefer and Wolfowitz 1956).
@@ -65,7 +65,7 @@ WHOLE = 0.75
 """People from which on the grid has whole people only."""
 
 SEEN = 0.25
-"""Noise variance of a count, in people squared, at which half of a part of a person is moved."""
+"""Noise variance, in people squared, at which half of the mass below one person is moved."""
 
 MOST_VALUES, MOST_BINS = 1500, 20_000
 """Distinct values above which cells are joined in bins, and bins above which they are thinned."""
@@ -354,11 +354,12 @@ def _base_law(
 
 
 def in_whole_people(masses: Floats, people: Floats, noise: float) -> Floats:
-    """Move the masses between nobody and one person to these two, if so little can be seen.
+    """Move the masses between nobody and one person to these two, where noise is small.
 
-    The respondents are whole people. Where the noise is large, a part of a person stands for the
-    chance that there is one, but if its variance is well below a quarter, that would leave a part
-    of a person with every answer that nobody gave. The means stay as they are.
+    The respondents are whole people. Where noise is large, a part of a person stands for the chance
+    that there is one. Where its variance, in people squared, is well below a quarter, a single
+    person can be seen, and an answer that nobody gave must not keep a part of one. The means stay
+    as they are.
 
     >>> in_whole_people(np.array([[0.5, 0.4, 0.1]]), np.array([0.0, 0.25, 1.0]), 1e-6).round(9)
     array([[0.8, 0. , 0.2]])
