@@ -57,9 +57,10 @@ def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
 
     Wins on most distributions: its l1 error is about 0.6 of that of maximum likelihood over the
     grid of the benchmark, and about 0.9 over real histograms. Loses if one or two answers have
-    nearly everything and noise is strong, if there are few answers, some of them tiny, and with
-    `Hadamard` if there is hardly any noise: see docs/estimators/shrinkage.md. Its intervals are
-    those of the counts; ``posterior_deviations`` are the standard deviations of the posterior.
+    nearly everything and noise is strong, if there are few answers, some of them tiny, and if most
+    reports are true and there are few people for each answer, above all with `Hadamard`: see
+    docs/estimators/shrinkage.md. Its intervals are those of the counts; ``posterior_deviations``
+    are the standard deviations of the posterior.
     """
     return shrink(fitted(usable(counts)), why)
 
