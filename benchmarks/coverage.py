@@ -50,8 +50,8 @@ def run_cell(cell: dict[str, Any]) -> dict[str, Any]:
         counts = mechanism.simulate(people, rng)
         found = estimators.BY_NAME[cell["method"]](counts)
         small = found.standard_errors()
-        single, drawn = found.interval(0.95), found.interval(0.95, "population")
-        bands = found.interval(0.95, simultaneous=True)
+        single, drawn = found.interval(0.95).T, found.interval(0.95, "population").T
+        bands = found.interval(0.95, simultaneous=True).T
         inside = _inside(truth, single)
         inside_population = _inside(law, drawn)
         near, near_population = truth < small, law < small

@@ -175,7 +175,7 @@ def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
     seconds = time.process_time() - start
     limits: dict[str, list[float]] = {}
     if found.estimate is not None:
-        pairs = found.estimate.interval(0.95)[:-1].tolist()
+        pairs = found.estimate.interval(0.95).T[:-1].tolist()
         limits = dict(zip(found.labels, pairs, strict=True))
     kept = [text for text, share in law.items() if share > NEAR * asked.floor or text in limits]
     false = [text for text in limits if law.get(text, 0.0) == 0]

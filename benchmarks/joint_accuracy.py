@@ -361,7 +361,7 @@ def run_coverage(row: Row) -> Row:
             ("respondents", people / row["n"]),
         )
         for target, truth in targets:
-            low, high = estimate.interval(0.95, target).T
+            low, high = estimate.interval(0.95, target)
             inside = float(np.mean((low <= truth) & (truth <= high)))
             held[target] = held.get(target, 0.0) + inside / row["repeat"]
     return {**row, "cells": table.size, "covered": held}

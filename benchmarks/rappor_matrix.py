@@ -222,7 +222,7 @@ def ours(counts: Counts) -> tuple[Estimate, Answer]:
 
 def answer(found: Estimate) -> Answer:
     """Return what an estimate says about the strings."""
-    both = found.interval(0.95)
+    both = found.interval(0.95).T
     shown = found.detected(LEVEL).present
     return Answer(found.shares[:-1], both[:-1, 0], both[:-1, 1], shown[:-1])
 
@@ -293,8 +293,8 @@ def _ours(counts: Counts, share: Floats, chance: Floats) -> dict[str, Any]:
     start = time.perf_counter()
     found, own = ours(counts)
     seconds = time.perf_counter() - start
-    sampled, near = found.interval(0.95, "population"), share < found.standard_errors()[:-1]
-    other, lost = found.interval(0.95)[-1:], np.array([1 - share.sum()])
+    sampled, near = found.interval(0.95, "population").T, share < found.standard_errors()[:-1]
+    other, lost = found.interval(0.95).T[-1:], np.array([1 - share.sum()])
     return {
         **figures(own, share),
         "method": found.method,

@@ -100,7 +100,7 @@ def test_a_question_takes_labels_and_pooled_weeks_are_covered() -> None:
     answers = ["tea"] * 3500 + ["mate"] * 1500
     weeks = [drink.count(devices.report(answers, period=1)) for _ in range(4)]
     est = drink.estimate(mm.pool(weeks, people="same"))
-    low, high = est.interval(0.9999, "respondents")[0]
+    low, high = est.interval(0.9999, "respondents")[:, 0]
     assert low < 0.7 < high
 
 

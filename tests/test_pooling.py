@@ -398,7 +398,7 @@ def test_intervals_of_the_same_people_cover_as_often_as_they_say(name: str) -> N
             counts = mm.Counts(mechanism, WEEKS * PEOPLE, cells, times)
             found = mm.estimators.unbiased(counts)
             for target, truth in (("respondents", people / PEOPLE), ("population", shares)):
-                low, high = found.interval(0.95, target).T  # type: ignore[arg-type]
+                low, high = found.interval(0.95, target)  # type: ignore[arg-type]
                 inside = (low <= truth) & (truth <= high)
                 covered.setdefault((target, times), []).append(float(inside.mean()))
     rates = {key: float(np.mean(inside)) for key, inside in covered.items()}

@@ -115,7 +115,7 @@ class Estimate:
         *,
         simultaneous: bool = False,
     ) -> Floats:
-        """Return lower and upper limits, one row per answer.
+        """Return the lower and the upper limits: ``low, high = estimate.interval()``.
 
         Each share lies within its limits with this probability, whatever the share and whichever
         estimator was used: the limits come from the noise of the counts, not from the estimator,
@@ -128,7 +128,7 @@ class Estimate:
         both = self.fit.widen(both)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
-        return both
+        return both.T
 
     def score_interval(self, level: float, target: Target) -> Floats:
         """Return limits of the unbiased shares that may lie below zero; differences use them."""
@@ -179,12 +179,12 @@ class Estimate:
         They are answer, share, low and high; then the unbiased share and its standard error, from
         which the limits come. A shrunk share plus or minus standard errors is no interval.
         """
-        both = self.interval(level, target)
+        low, high = self.interval(level, target)
         return {
             "answer": list(self.labels) or [str(j) for j in range(len(self.shares))],
             "share": self.shares,
-            "low": both[:, 0].copy(),
-            "high": both[:, 1].copy(),
+            "low": low.copy(),
+            "high": high.copy(),
             "unbiased": self.unbiased,
             "unbiased_error": self.standard_errors(target),
         }

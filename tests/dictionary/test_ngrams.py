@@ -71,7 +71,7 @@ def test_shares_are_those_of_whole_strings() -> None:
     seen = discover(counts, alphabet="acefmot", progress=lambda done, of: steps.append((done, of)))
     assert seen.labels == ("tea", "mate", "coffee")
     assert seen.estimate is not None
-    limits = seen.estimate.interval(0.999999)
+    limits = seen.estimate.interval(0.999999).T
     for share, (low, high) in zip((1 / 2, 1 / 3, 1 / 6), limits, strict=False):
         assert low < share < high
     assert steps == [(i, 7) for i in range(1, 8)]

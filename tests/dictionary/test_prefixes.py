@@ -199,7 +199,7 @@ def test_frequent_strings_are_found_and_intervals_cover() -> None:
         assert set(found.labels) == set(NAMES)
         assert found.estimate is not None
         share = dict(zip(NAMES, law, strict=True))
-        limits = found.estimate.interval(0.95)[:-1]
+        limits = found.estimate.interval(0.95).T[:-1]
         missed += sum(
             not low <= share[name] <= high
             for name, (low, high) in zip(found.labels, limits, strict=True)

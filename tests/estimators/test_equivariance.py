@@ -347,7 +347,7 @@ def test_strings_that_nothing_tells_apart_share_what_they_hold() -> None:
     np.testing.assert_array_equal(found.shares[own], found.shares[own[0]])
     assert found.shares[others].max() < 0.01
     np.testing.assert_allclose(found.unbiased[own], 1 / len(own), rtol=0.01)
-    both = found.interval(0.95)
+    both = found.interval(0.95).T
     np.testing.assert_array_equal(both[own, 0], 0)
     assert (both[own, 1] > 0.99).all()
     assert not found.detected().present[own].any()

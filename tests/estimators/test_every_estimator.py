@@ -377,7 +377,7 @@ def test_intervals_contain_the_estimate_within_zero_and_one(name: str) -> None:
     for estimate in estimates(name):
         inside = np.clip(estimate.shares, 0, 1)
         for level, target, together in itertools.product(LEVELS, TARGETS, (False, True)):
-            both = estimate.interval(level, target, simultaneous=together)
+            both = estimate.interval(level, target, simultaneous=together).T
             assert both.shape == (len(inside), 2)
             assert (both[:, 0] >= 0).all(), estimate.counts
             assert (both[:, 1] <= 1).all(), estimate.counts
@@ -388,21 +388,21 @@ def test_intervals_contain_the_estimate_within_zero_and_one(name: str) -> None:
 @every
 def test_intervals_are_nested_in_their_level(name: str) -> None:
     for estimate, target in itertools.product(estimates(name), TARGETS):
-        several = [estimate.interval(level, target) for level in LEVELS]
+        several = [estimate.interval(level, target).T for level in LEVELS]
         for narrow, wide in itertools.pairwise(several):
             assert_inside(narrow, wide, estimate.counts)
     for estimate, target in itertools.product(informed(name), TARGETS):  # the level acts
-        widths = [(estimate.interval(level, target) @ [-1, 1]).sum() for level in LEVELS]
+        widths = [(estimate.interval(level, target).T @ [-1, 1]).sum() for level in LEVELS]
         assert min(np.diff(widths)) > 0, estimate.counts
 
 
 @every
 def test_simultaneous_intervals_contain_single_ones(name: str) -> None:
     for estimate, target in itertools.product(estimates(name), TARGETS):
-        together = estimate.interval(0.9, target, simultaneous=True)
-        assert_inside(estimate.interval(0.9, target), together, estimate.counts)
+        together = estimate.interval(0.9, target, simultaneous=True).T
+        assert_inside(estimate.interval(0.9, target).T, together, estimate.counts)
         # Bonferroni: each at the level 1 - 0.1 / k.
-        one_by_one = estimate.interval(1 - 0.1 / len(together), target)
+        one_by_one = estimate.interval(1 - 0.1 / len(together), target).T
         np.testing.assert_allclose(together, one_by_one, atol=1e-9)
 
 
@@ -410,7 +410,7 @@ def test_simultaneous_intervals_contain_single_ones(name: str) -> None:
 def test_intervals_for_the_population_contain_those_for_respondents(name: str) -> None:
     """Sampling adds to the noise, wherever the unbiased share lies."""
     for estimate, level in itertools.product(estimates(name), LEVELS):
-        respondents, population = (estimate.interval(level, target) for target in TARGETS)
+        respondents, population = (estimate.interval(level, target).T for target in TARGETS)
         within = (estimate.unbiased >= 0) & (estimate.unbiased <= 1)
         assert_inside(respondents[within], population[within], estimate.counts)
 
@@ -422,7 +422,7 @@ def test_so_they_do_where_the_unbiased_share_is_impossible() -> None:
     Feldman and Cousins reach less far down from a mean that is nearer to zero in units of noise.
     """
     for estimate, level in itertools.product(estimates("simplex"), LEVELS):
-        respondents, population = (estimate.interval(level, target) for target in TARGETS)
+        respondents, population = (estimate.interval(level, target).T for target in TARGETS)
         above = estimate.unbiased > 1
         assert_inside(respondents[~above], population[~above], estimate.counts)
         allowed = 0.01 * estimate.standard_errors("population")[above]
@@ -459,8 +459,8 @@ def test_the_highest_level_is_high_enough_for_many_answers_together() -> None:
     people = np.zeros(mechanism.k, np.int64)
     people[:2] = 1000
     estimate = run("simplex", mechanism.simulate(people, np.random.default_rng(1)))
-    together = estimate.interval(1 - 1e-9, simultaneous=True)
-    assert_inside(estimate.interval(1 - 1e-9), together, mechanism)
+    together = estimate.interval(1 - 1e-9, simultaneous=True).T
+    assert_inside(estimate.interval(1 - 1e-9).T, together, mechanism)
 
 
 # What else an estimate says
@@ -561,7 +561,7 @@ def test_an_estimate_becomes_json(name: str) -> None:
         assert document["labels"] == list(labels)
         assert document["shares"] == estimate.shares.tolist()
         both = np.array([document["low"], document["high"]]).T
-        np.testing.assert_array_equal(both, estimate.interval(0.9, "population"))
+        np.testing.assert_array_equal(both, estimate.interval(0.9, "population").T)
         assert json.loads(estimate.to_json(0.9, "population")) == document
 
 
@@ -653,8 +653,8 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
         truth = truths[target]
         sampled = truth * (1 - truth) / n if target == "population" else 0.0
         small = truth < np.sqrt(channel.variance(n * truth) + sampled)
-        covered = between(estimate.interval(0.95, target), truth)
-        together = between(estimate.interval(0.95, target, simultaneous=True), truth)
+        covered = between(estimate.interval(0.95, target).T, truth)
+        together = between(estimate.interval(0.95, target, simultaneous=True).T, truth)
         wrong = (False, math.nan, math.nan)
         if estimate.method in ALWAYS:
             half = 0.5 * 1.96 * estimate.standard_errors(target)
@@ -662,7 +662,7 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
             wrong = (
                 bool(covered.all()),
                 mean_of(between(wald, truth)),
-                mean_of(between(estimate.interval(0.95, other), truth)),
+                mean_of(between(estimate.interval(0.95, other).T, truth)),
             )
         right = (mean_of(covered), mean_of(covered[small]), bool(together.all()))
         out.append(Row(estimate.method, target, setting, *right, *wrong))

@@ -222,7 +222,7 @@ def test_intervals_of_tables_cover_at_their_level() -> None:
         ):
             if name == "wrong" and both.epsilon < 8:
                 continue
-            low, high = estimate.interval(0.95, target).T  # type: ignore[arg-type]
+            low, high = estimate.interval(0.95, target)  # type: ignore[arg-type]
             seen[name].append(float(np.mean((low <= truth) & (truth <= high))))
     for name, averages in seen.items():
         error = 6 * float(np.std(averages)) / math.sqrt(len(averages))

@@ -63,7 +63,7 @@ def test_intervals_cover_and_nothing_absent_is_found(name: str) -> None:
     truth = people() / N
     covered, found_falsely, strong = [], 0, []
     for estimate in studies(name):
-        both = estimate.interval(0.95)[:-1]
+        both = estimate.interval(0.95).T[:-1]
         covered.append(np.mean((both[:, 0] <= truth[:-1]) & (truth[:-1] <= both[:, 1])))
         present = estimate.detected(0.05).present[:-1]
         found_falsely += int(present[PRESENT:].any())
@@ -73,7 +73,7 @@ def test_intervals_cover_and_nothing_absent_is_found(name: str) -> None:
     assert all(strong)
     # Intervals of half the width, or a test without control, would not do.
     half = studies(name)[0]
-    middle, both = half.unbiased, half.interval(0.95)
+    middle, both = half.unbiased, half.interval(0.95).T
     narrow = np.abs(truth - middle)[:-1] < (both[:, 1] - both[:, 0])[:-1] / 4
     assert narrow.mean() < 0.9
     assert (half.detected(0.05).p_values[PRESENT:-1] < 0.05).any()
@@ -85,8 +85,8 @@ def test_shares_are_near_and_the_rest_is_bounded(name: str) -> None:
     for estimate in studies(name):
         assert estimate.shares.sum() == pytest.approx(1.0)
         assert estimate.shares.min() >= 0
-        assert estimate.interval(0.999)[-1, 0] == 0.0
-        assert estimate.interval(0.9999)[-1, 1] > truth[-1]
+        assert estimate.interval(0.999)[0, -1] == 0.0
+        assert estimate.interval(0.9999)[1, -1] > truth[-1]
         # Averaging the places of each answer, without solving for the strong ones, is much worse.
         assert np.abs(estimate.shares - truth).sum() < 0.7
         top = np.abs(estimate.shares - truth)[:10].max()
@@ -179,7 +179,7 @@ def test_a_common_string_that_is_missing_is_told() -> None:
     missing = mm.estimate(mm.Counts(orr.over(["tea", "coffee"]), counts.n, counts.cells))
     assert any("fit the candidates poorly" in note for note in missing.notes)
     assert mm.estimate(counts).notes == ()
-    both = missing.interval(0.95)
+    both = missing.interval(0.95).T
     assert (both[:, 0] <= [0.5, 0.3, 0.2]).all()
     assert (both[:, 1] >= [0.5, 0.3, 0.2]).all()
 

@@ -384,11 +384,11 @@ def test_intervals_cover_the_change(mechanism: AnyMechanism, target: Target) -> 
         return bool(np.mean(averages) + error < 0.93 or np.mean(averages) - error > 0.97)
 
     several = unchanged(mechanism, target)
-    covers = [(d.interval()[:, 0] <= 0) & (d.interval()[:, 1] >= 0) for d in several]
+    covers = [(d.interval()[0] <= 0) & (d.interval()[1] >= 0) for d in several]
     assert not surely_outside([float(flags.mean()) for flags in covers])
-    half = [np.abs(d.shares) < np.diff(d.interval())[:, 0] / 4 for d in several]
+    half = [np.abs(d.shares) < np.ptp(d.interval(), axis=0) / 4 for d in several]
     assert surely_outside([float(flags.mean()) for flags in half])
-    bands = [d.interval(simultaneous=True) for d in several]
+    bands = [d.interval(simultaneous=True).T for d in several]
     held = sum(bool(((band[:, 0] <= 0) & (band[:, 1] >= 0)).all()) for band in bands)
     assert scipy.stats.binom.cdf(held, 400, 0.92) > FALSE_ALARM
     assert sum(bool(flags.all()) for flags in covers) < held
@@ -436,7 +436,7 @@ def test_the_interval_of_a_difference_is_nearly_that_of_the_normal_law() -> None
     for level, together, tail in ((0.9, False, 0.05), (0.9, True, 0.01)):
         reach = scipy.stats.norm.isf(tail) * found.standard_errors
         wanted = np.stack([found.shares - reach, found.shares + reach], axis=1)
-        both = found.interval(level, simultaneous=together)
+        both = found.interval(level, simultaneous=together).T
         assert (np.abs(both - wanted) < 0.01 * reach[:, None]).all()
     with pytest.raises(ValueError, match="level must be from"):
         found.interval(1.0)
@@ -524,7 +524,7 @@ def test_without_scipy_tests_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(ImportError, match=message):
             act()
     # Intervals and errors need no SciPy.
-    assert this.interval().shape == found.interval().shape == (5, 2)
+    assert this.interval().shape == found.interval().shape == (2, 5)
     assert (found.standard_errors > 0).all()
 
 

@@ -30,7 +30,7 @@ def test_without_privacy_noise_the_limits_are_those_of_newcombe(
     this: tuple[int, int], other: tuple[int, int], low: float, high: float
 ) -> None:
     """Newcombe (1998), Interval estimation for the difference, table II, method 10."""
-    found = _answered(*this).difference(_answered(*other)).interval(0.95)[0]
+    found = _answered(*this).difference(_answered(*other)).interval(0.95)[:, 0]
     assert found == pytest.approx([low, high], abs=5e-5)
 
 
@@ -39,7 +39,7 @@ def test_with_much_privacy_noise_the_limits_are_symmetric() -> None:
     mechanism, rng = mm.KRR(6, 0.1), np.random.default_rng(1)
     sides = [mm.estimate(mechanism.simulate([5000] * 6, rng), "unbiased") for _ in range(2)]
     change = sides[0].difference(sides[1])
-    low, high = change.interval(0.95).T
+    low, high = change.interval(0.95)
     np.testing.assert_allclose((low + high) / 2, change.shares, atol=0.02 * (high - low).max())
     np.testing.assert_allclose(high - low, 2 * 1.96 * change.standard_errors, rtol=0.05)
 
@@ -78,7 +78,7 @@ def test_intervals_cover_where_one_side_may_miss_a_rare_answer(
             for x, n in zip(shares, people, strict=True)
         ]
         change, truth = sides[0].difference(sides[1]), shares[0] - shares[1]
-        low, high = change.interval(0.95)[0]
+        low, high = change.interval(0.95)[:, 0]
         covered += low <= truth <= high
         plain += abs(change.shares[0] - truth) <= 1.96 * change.standard_errors[0]
     assert covered / 600 > 0.90

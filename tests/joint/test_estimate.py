@@ -280,7 +280,7 @@ def test_the_table_fits_the_terminal(width: int) -> None:
 def test_marks_say_what_all_intervals_together_leave_out() -> None:
     estimate = found()
     table = estimate.crosstab()
-    low, high = estimate.interval(simultaneous=True).T.reshape(2, 3, 2)
+    low, high = estimate.interval(simultaneous=True).reshape(2, 3, 2)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
     text = estimate.table()
     assert text.count("▲") - 1 == (low > expected).sum() > 0  # one stands in the explanation

@@ -226,7 +226,7 @@ def test_intervals_cover_where_an_absent_answer_has_no_noise(design: mm.Design) 
     covered = half = 0.0
     for _ in range(600):
         est = mm.estimate(design.simulate(rng.multinomial(500, law), rng), "unbiased")
-        low, high = est.interval(0.95).T
+        low, high = est.interval(0.95)
         covered += float(np.mean((low <= law) & (law <= high)))
         half += float(np.mean(np.abs(est.unbiased - law) <= (high - low) / 4))
     assert 0.91 < covered / 600 < 0.999

@@ -67,7 +67,7 @@ def test_the_table_shows_every_answer_from_the_largest_share_down() -> None:
     order = np.argsort(-estimate.shares)
     assert [row[0] for row in rows] == [str(j) for j in order]
     assert [row[1] for row in rows] == [percent(float(estimate.shares[j])) for j in order]
-    limits = estimate.interval()[order]
+    limits = estimate.interval().T[order]
     wanted = [f"{percent(float(low))} … {percent(float(high))}" for low, high in limits]
     assert [row[2] for row in rows] == wanted
 
@@ -170,7 +170,7 @@ def test_html_escapes_what_people_wrote(labelled: Estimate) -> None:
 
 
 def test_html_draws_the_interval_over_the_bar(labelled: Estimate) -> None:
-    both = labelled.interval()
+    both = labelled.interval().T
     scale = 200 / both[:, 1].max()
     order = np.argsort(-labelled.shares)
     drawings = list(tree(labelled).iter("svg"))
@@ -238,7 +238,7 @@ def test_level_and_target_act_in_every_form(form: str, labelled: Estimate) -> No
     several: list[tuple[float, Target]]
     several = [(0.95, "respondents"), (0.5, "respondents"), (0.95, "population")]
     for how in several:
-        low, high = labelled.interval(*how).T
+        low, high = labelled.interval(*how)
         found = FORMS[form](labelled, *how)
         assert (found["low"], found["high"]) == (low.tolist(), high.tolist())
         errors = found["unbiased_errors" if form == "json" else "unbiased_error"]
@@ -300,7 +300,7 @@ def test_a_picture_has_as_many_bars_as_answers(k: int, bars: int, figure: Figure
     widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
     np.testing.assert_allclose(widths, 100 * np.maximum(estimate.shares[order], 0))
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [str(j) for j in order]
-    np.testing.assert_allclose(lines_of(axes), 100 * estimate.interval()[order])
+    np.testing.assert_allclose(lines_of(axes), 100 * estimate.interval().T[order])
     assert axes.yaxis_inverted()  # the largest on top
     assert f"{estimate.n:,} reports, unbiased" in axes.get_title(loc="left")
 
@@ -317,7 +317,7 @@ def test_a_picture_is_drawn_into_the_axes_given_or_into_new_ones(figure: Figure)
 def test_the_level_of_a_picture_acts(labelled: Estimate, figure: Figure) -> None:
     axes = labelled.plot(figure.add_subplot(), level=0.5)
     order = np.argsort(-labelled.shares)
-    np.testing.assert_allclose(lines_of(axes), 100 * labelled.interval(0.5)[order])
+    np.testing.assert_allclose(lines_of(axes), 100 * labelled.interval(0.5).T[order])
     assert "50 % intervals" in axes.get_xlabel()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == [LABELS[j] for j in order]
 
@@ -519,3 +519,19 @@ def test_a_picture_without_matplotlib_ends_with_the_way_to_get_it(
     assert result.exit_code == 2, repr(result.exception)
     assert "pip install 'murmurs[plot]'" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_limits_unpack_into_low_and_high_also_of_two_answers() -> None:
+    """With two answers, rows of answers would unpack without a word into something else."""
+    several = [
+        mm.estimate(mm.KRR(2, 1.0).simulate([n, 50], np.random.default_rng(1))) for n in (900, 700)
+    ]
+    low, high = several[0].interval()
+    columns = several[0].columns()
+    np.testing.assert_array_equal(low, columns["low"])
+    np.testing.assert_array_equal(high, columns["high"])
+    low, high = several[0].difference(several[1]).interval()
+    assert (low < high).all()
+    assert low.shape == (2,)
+    low, high = mm.trend(several).interval()
+    np.testing.assert_array_equal(low[:, 1], several[1].interval()[0])

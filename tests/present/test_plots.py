@@ -81,7 +81,7 @@ def test_sure_changes_differ_in_colour_and_in_shape() -> None:
     change = made((2500, 1500, 4000, 2000), 2).difference(made())
     axes = change.plot(fresh())
     marks = {line.get_marker(): line for line in axes.lines if line.get_marker() in ("D", "o")}
-    low, high = change.interval().T
+    low, high = change.interval()
     sure = (low > 0) | (high < 0)
     assert 0 < sure.sum() < 4
     np.testing.assert_allclose(np.asarray(marks["D"].get_xdata()), 100 * change.shares[sure])

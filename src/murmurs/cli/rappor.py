@@ -244,7 +244,7 @@ def _other(estimate: Estimate, level: float) -> dict[str, float]:
     """Return the share of strings that are not in the map, with its interval."""
     at = estimate.other
     assert at is not None, "a map leaves room for other strings"
-    low, high = estimate.interval(level)[at].tolist()
+    low, high = estimate.interval(level)[:, at].tolist()
     return {"share": float(estimate.shares[at]), "low": low, "high": high}
 
 

@@ -189,7 +189,7 @@ class Difference(frames.TabularAtLevel):
         return np.sqrt(squares[0] + squares[1])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
-        """Return lower and upper limits of each difference, one row per answer.
+        """Return lower and upper limits of the differences.
 
         They combine the limits of the two shares (Newcombe 1998, method 10): a difference is at its
         lowest where this share is low and the other one high. So they are wider on the side on
@@ -204,7 +204,7 @@ class Difference(frames.TabularAtLevel):
             up.append(limits[:, 1] - side.fit.unbiased)
         low = self.shares - np.hypot(down[0], up[1])
         high = self.shares + np.hypot(up[0], down[1])
-        return np.stack([low, high], axis=1)
+        return np.stack([low, high])
 
     @cached_property
     def p_values(self) -> Floats:
@@ -234,12 +234,12 @@ class Difference(frames.TabularAtLevel):
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:
         """Return the columns of the table: answer, change, low, high, p_value."""
-        both = self.interval(level)
+        low, high = self.interval(level)
         return {
             "answer": list(self.labels),
             "change": self.shares,
-            "low": both[:, 0].copy(),
-            "high": both[:, 1].copy(),
+            "low": low,
+            "high": high,
             "p_value": self.p_values,
         }
 

@@ -64,7 +64,7 @@ class Period(Comparable, Protocol):
         ...
 
     def interval(self, level: float, target: Target) -> Floats:
-        """Return limits of the shares, one row per answer."""
+        """Return lower and upper limits of the shares."""
         ...
 
 
@@ -147,9 +147,9 @@ class Trend(frames.TabularAtLevel):
         return np.stack([estimate.shares for estimate in self.estimates], axis=1)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """Return the limits of the shares: answer, period, low and high."""
+        """Return lower and upper limits of the shares: one row per answer, one column per period."""
         level = real(level, "level", 0.5, 1 - 1e-9)
-        return np.stack([e.interval(level, self.target) for e in self.estimates], axis=1)
+        return np.stack([e.interval(level, self.target) for e in self.estimates], axis=2)
 
     @cached_property
     def order(self) -> Integers:
@@ -228,18 +228,18 @@ class Trend(frames.TabularAtLevel):
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:
         """Return the columns of the long table: answer, period, share, low, high."""
-        both = self.interval(level)[self.order]
+        low, high = self.interval(level)[:, self.order]
         return {
             "answer": [self.labels[j] for j in self.order for _ in self.names],
             "period": list(self.names) * len(self.order),
             "share": self.shares[self.order].ravel(),
-            "low": both[..., 0].ravel(),
-            "high": both[..., 1].ravel(),
+            "low": low.ravel(),
+            "high": high.ravel(),
         }
 
     def to_document(self, level: float = 0.95) -> dict[str, Any]:
         """Return the trend as plain values for JSON: a row of each table per answer."""
-        both = self.interval(level)[self.order]
+        low, high = self.interval(level)[:, self.order]
         return {
             "title": self.title,
             "people": self.people,
@@ -252,8 +252,8 @@ class Trend(frames.TabularAtLevel):
             "labels": [self.labels[j] for j in self.order],
             "p_values": self.p_values[self.order].tolist(),
             "shares": self.shares[self.order].tolist(),
-            "low": both[..., 0].tolist(),
-            "high": both[..., 1].tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
         }
 
     def table(self, *, limit: int = 40) -> str:
@@ -288,12 +288,12 @@ class Trend(frames.TabularAtLevel):
         in_colour = [j for j in self.order if j in set(largest.tolist())]
         rest = [j for j in self.order if j not in set(largest.tolist())]
         rows = np.array(in_colour + rest)
-        both = self.interval(level)[rows]
+        low, high = self.interval(level)[:, rows]
         told = f"{self.title}\n{self.conclusion}" if self.title else self.conclusion
         return plot_periods(
             [self.labels[j] for j in rows],
             self.names,
-            (self.shares[rows], both[..., 0], both[..., 1]),
+            (self.shares[rows], low, high),
             f"{100 * level:g} % intervals",
             told if title is None else title,
             axes,

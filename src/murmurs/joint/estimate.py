@@ -346,7 +346,7 @@ class JointEstimate(Estimate):
         digits = shown_digits(columns["unbiased_error"])
         labels = (self.answers[0], self.answers[1])
         together = self.interval(level, target, simultaneous=True)
-        marks = marks_of(shares, *together.T.reshape(2, *self.sizes))
+        marks = marks_of(shares, *together.reshape(2, *self.sizes))
         return Crosstab((first, second), labels, shares, low, high, marks, digits)
 
     def table(

@@ -56,7 +56,7 @@ class AssociationTable:
         """
         first, second = self.labels
         shares = self.estimate.shares.reshape(len(first), len(second))
-        limits = self.estimate.interval(level).reshape(len(first), len(second), 2)
+        limits = self.estimate.interval(level).T.reshape(len(first), len(second), 2)
         fast = range(len(second))
         if second == ("false", "true"):
             fast = fast[::-1]
