@@ -127,7 +127,7 @@ def running(
         writer = Writer(store, day=lambda: clock.day, most_waiting=limits.waiting)
         stack.callback(writer.close)
         collector = Collector(store, writer, settings, clock)
-        stack.callback(collector.jobs.close)
+        stack.callback(collector.close)
         address = address or Address(port=0)
         opened = address.listen()
         server = Server(collector, address)

@@ -16,6 +16,7 @@ from murmurs.collect.intake import Intake
 from murmurs.collect.jobs import Jobs
 from murmurs.collect.limits import Limits, Memory, Rates
 from murmurs.collect.metrics import Metrics
+from murmurs.collect.pools import Pools
 from murmurs.collect.refusals import RefusedError, unavailable
 from murmurs.collect.store import Store, StoreError, StoreFullError, Token
 from murmurs.collect.writer import Writer
@@ -64,7 +65,7 @@ class Collector:
         self.limits, self.metrics = self.settings.limits, Metrics()
         self.catalogue = Catalogue()
         self.disclosure = Disclosure(store, complete_days=self.settings.complete_days)
-        self.jobs = Jobs()
+        self.jobs, self.pools = Jobs(), Pools()
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0
@@ -81,7 +82,7 @@ class Collector:
         """
         task = self._checking
         if task is None or (task.done() and time.monotonic() - self._checked >= READY_SECONDS):
-            task = self._checking = asyncio.create_task(asyncio.to_thread(self._check))
+            task = self._checking = asyncio.create_task(self.pools.run("ready", self._check))
         return await asyncio.shield(task)
 
     def _check(self) -> StoreError | None:
@@ -92,6 +93,11 @@ class Collector:
         finally:
             self._checked = time.monotonic()
         return None
+
+    def close(self) -> None:
+        """Give up results that are being computed, and begin nothing more; twice is fine."""
+        self.jobs.close()
+        self.pools.close()
 
     def holder(self, headers: Headers) -> Token | None:
         """Return the token of a request, if it has one; refuse a request with a wrong one."""

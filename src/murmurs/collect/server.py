@@ -135,7 +135,7 @@ class Server(uvicorn.Server):
         while True:
             await asyncio.sleep(collector.settings.refresh_seconds)
             try:
-                await asyncio.to_thread(collector.catalogue.refresh, collector.store)
+                await collector.pools.run("catalogue", collector.catalogue.refresh, collector.store)
             except StoreError as error:
                 log.error("surveys and tokens could not be read again: %s", error)
             except Exception:

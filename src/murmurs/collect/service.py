@@ -72,7 +72,7 @@ def started(plan: Plan) -> Iterator[Running]:
         writer = Writer(store, most_waiting=plan.settings.limits.waiting)
         stack.callback(writer.close)
         collector = Collector(store, writer, plan.settings)
-        stack.callback(collector.jobs.close)
+        stack.callback(collector.close)
         upkeep = Upkeep(collector, plan.schedule)
         upkeep.start()
         stack.callback(upkeep.stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import datetime
 import logging
@@ -18,6 +17,7 @@ from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of, why_unfit
 from murmurs.collect.collector import Collector
 from murmurs.collect.operations import Answer, Call, Operation
+from murmurs.collect.pools import Kind
 from murmurs.collect.queries import Version
 from murmurs.collect.refusals import RefusedError, unavailable
 from murmurs.collect.replies import JSON, Reply, json_reply
@@ -102,15 +102,11 @@ def _entry(collector: Collector, call: Call) -> Entry:
     return entry
 
 
-async def _refreshed(collector: Collector, work: Any, *arguments: Any) -> Any:
-    """Change the store in another thread, and read surveys and tokens again."""
-
-    def both() -> Any:
-        found = work(*arguments)
-        collector.catalogue.refresh(collector.store)
-        return found
-
-    return await asyncio.to_thread(both)
+async def _refreshed(collector: Collector, kind: Kind, work: Any, *arguments: Any) -> Any:
+    """Change the store in a thread of this kind, and read surveys and tokens again."""
+    found = await collector.pools.run(kind, work, *arguments)
+    await collector.pools.run("catalogue", collector.catalogue.refresh, collector.store)
+    return found
 
 
 def _kept(collector: Collector, entry: Entry) -> Kept:
@@ -129,13 +125,15 @@ async def _list(collector: Collector, call: Call) -> Reply:
         for entry in collector.catalogue.by_fingerprint.values()
         if tokens.covers(call.holder, entry.survey.name)
     ]
-    found = await asyncio.to_thread(lambda: [_kept(collector, entry) for entry in entries])
+    found = await collector.pools.run(
+        "administration", lambda: [_kept(collector, entry) for entry in entries]
+    )
     return json_reply(AllKept(found))
 
 
 async def _create(collector: Collector, call: Call) -> Reply:
     try:
-        survey = await asyncio.to_thread(Survey.from_json, call.body)
+        survey = await collector.pools.run("administration", Survey.from_json, call.body)
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
         raise RefusedError(400, "form", shown_sentence(str(error))) from None
     unfit = why_unfit(survey)
@@ -149,7 +147,7 @@ async def _create(collector: Collector, call: Call) -> Reply:
             f"survey {shown(survey.name)} has another version {survey.version} here already: give "
             "the changed survey a new version",
         )
-    await _refreshed(collector, collector.store.publish, survey, collector.today)
+    await _refreshed(collector, "administration", collector.store.publish, survey, collector.today)
     return await _shown(collector, survey.fingerprint, 200 if there else 201)
 
 
@@ -163,7 +161,7 @@ async def _reopen(collector: Collector, call: Call) -> Reply:
 
 async def _set_state(collector: Collector, call: Call, state: Literal["open", "closed"]) -> Reply:
     fingerprint = _entry(collector, call).fingerprint
-    await _refreshed(collector, collector.store.set_state, fingerprint, state)
+    await _refreshed(collector, "administration", collector.store.set_state, fingerprint, state)
     return await _shown(collector, fingerprint)
 
 
@@ -171,18 +169,22 @@ async def _shown(collector: Collector, fingerprint: str, status: int = 200) -> R
     entry = collector.catalogue.by_fingerprint.get(fingerprint)
     if entry is None:  # deleted a moment ago
         raise UnknownSurveyError(fingerprint)
-    return json_reply(await asyncio.to_thread(_kept, collector, entry), status)
+    return json_reply(await collector.pools.run("administration", _kept, collector, entry), status)
 
 
 async def _delete(collector: Collector, call: Call) -> Reply:
-    await _refreshed(collector, collector.store.delete, _entry(collector, call).fingerprint)
+    await _refreshed(
+        collector, "administration", collector.store.delete, _entry(collector, call).fingerprint
+    )
     return Reply(status=204)
 
 
 async def _forget(collector: Collector, call: Call) -> Reply:
     fingerprint = _entry(collector, call).fingerprint
     day = day_of(call.body.before)
-    number = await asyncio.to_thread(collector.store.forget_reports, fingerprint, day)
+    number = await collector.pools.run(
+        "administration", collector.store.forget_reports, fingerprint, day
+    )
     return json_reply(Forgotten(number))
 
 
@@ -198,7 +200,7 @@ async def _make_token(collector: Collector, call: Call) -> Reply:
     except (ValueError, TypeError) as error:
         raise RefusedError(400, "form", shown_sentence(str(error))) from None
     try:
-        await _refreshed(collector, collector.store.add_token, token)
+        await _refreshed(collector, "catalogue", collector.store.add_token, token)
     except ValueError as error:
         raise RefusedError(409, "name", shown_sentence(str(error))) from None
     return json_reply(MadeToken(token.name, token.scope, list(token.surveys), text), 201)
@@ -209,7 +211,7 @@ async def _revoke(collector: Collector, call: Call) -> Reply:
     if name not in {token.name for token in collector.catalogue.tokens}:
         raise RefusedError(404, "name", f"there is no token {shown(name)}")
     try:
-        await _refreshed(collector, collector.store.revoke, name)
+        await _refreshed(collector, "catalogue", collector.store.revoke, name)
     except ValueError:  # revoked by somebody else a moment ago
         raise RefusedError(404, "name", f"there is no token {shown(name)}") from None
     return Reply(status=204)
@@ -221,7 +223,7 @@ async def _backup(collector: Collector, call: Call) -> Reply:
             folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
             stack.callback(folder.cleanup)
             path = Path(folder.name) / "backup"
-            await asyncio.to_thread(collector.store.backup, path)
+            await collector.pools.run("administration", collector.store.backup, path)
         except (OSError, StoreFullError) as error:
             log.error("a backup could not be written: %s", error)
             reason = "there is no room for a copy among the temporary files of the collector"

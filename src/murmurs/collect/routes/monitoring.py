@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from pathlib import Path
 from typing import Literal
@@ -45,7 +44,7 @@ async def _ready(collector: Collector, call: Call) -> Reply:
 
 async def _metrics(collector: Collector, call: Call) -> Reply:
     ready = await collector.why_not_ready() is None
-    gauges = await asyncio.to_thread(_gauges, collector, ready)
+    gauges = await collector.pools.run("ready", _gauges, collector, ready)
     return Reply(collector.metrics.text(gauges).encode(), media=TEXT)
 
 

@@ -74,7 +74,7 @@ async def _summary(collector: Collector, call: Call) -> Reply:
             entry.collection.state,
             survey.terms.minimum_reports or 1,
             list(survey.segments),
-            await asyncio.to_thread(numbers),
+            await collector.pools.run("results", numbers),
         )
     )
 
@@ -82,7 +82,7 @@ async def _summary(collector: Collector, call: Call) -> Reply:
 async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     asking = Asking(collector, call, kind)
     asking.parts()  # refuses what makes no sense before anything is read
-    changes, reports = await asyncio.to_thread(asking.state)
+    changes, reports = await collector.pools.run("results", asking.state)
     key, jobs = (asking.key, reports), collector.jobs
     found = jobs.find(key, changes)
     if found is None:
@@ -95,9 +95,9 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
                 raise job.outcome.again()
             found = job.outcome
         else:
-            found = await asyncio.to_thread(_now, asking)
+            found = await collector.pools.run("results", _now, asking)
             jobs.keep(key, changes, found)
-    return await asyncio.to_thread(rendered, asking.dressed(found), call.query.format)
+    return await collector.pools.run("results", rendered, asking.dressed(found), call.query.format)
 
 
 async def _until_done(job: Job) -> None:
