@@ -621,7 +621,8 @@ def test_the_same_people_stay_in_their_cohorts() -> None:
     [
         (5, 2, "5 reports cannot be 2 from each person: times is how often"),
         (4, 0, "times must be from 1 to"),
-        (4, 2.0, "times must be a whole number, not 2.0"),
+        (4, "2", "times must be a whole number"),
+        (4, 0.5, "times must be from 1 to"),
     ],
 )
 def test_times_that_cannot_be_are_refused(n: int, times: Any, message: str) -> None:

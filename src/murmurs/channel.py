@@ -73,7 +73,7 @@ class Channel(ABC):
         """
 
     @property
-    def times(self) -> int:
+    def times(self) -> float:
         """The number of reports from each person."""
         return self.repeats.times
 

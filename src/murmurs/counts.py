@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from murmurs.boundary.checks import integers, shown, whole
+from murmurs.boundary.checks import integers, real, shown, whole
 from murmurs.boundary.labelled import in_order, in_table
 from murmurs.channel import MOST_PEOPLE, Channel
 from murmurs.numerics.arrays import Integers, first_outside
@@ -33,7 +33,7 @@ class CountedMechanism(Protocol):
         """Whether the reports of one person share a permanent response."""
         ...
 
-    def repeated(self, times: int) -> Channel:
+    def repeated(self, times: float) -> Channel:
         """Return the distribution of the cells when each person reports this many times."""
         ...
 
@@ -55,7 +55,10 @@ class Counts:
     """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports from each person.
 
     Only mechanisms that keep a permanent response (`murmurs.mechanisms.longitudinal`) have several
-    reports from each person; `pool` makes such counts.
+    reports from each person; `pool` makes such counts. If some people reported more often than
+    others, ``times`` is a float: the average over all reports of how many its person sent.
+    ``again`` is the same average for people who were asked again with noise of its own each time:
+    the noise averages out, but the people are no new sample. See `murmurs.rounds`.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)
@@ -66,7 +69,8 @@ class Counts:
     mechanism: CountedMechanism
     n: int
     cells: Integers
-    times: int = 1
+    times: int | float = 1
+    again: float = 1.0
 
     def __post_init__(self) -> None:
         if not hasattr(self.mechanism, "repeated"):
@@ -75,8 +79,12 @@ class Counts:
                 "question as question.mechanism"
             )
         object.__setattr__(self, "n", whole(self.n, "n", 0, MOST_PEOPLE))
-        object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
-        if self.n % self.times:
+        object.__setattr__(self, "again", real(self.again, "again", 1, 2**31))
+        if isinstance(self.times, float):
+            object.__setattr__(self, "times", real(self.times, "times", 1, 2**31))
+        else:
+            object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
+        if isinstance(self.times, int) and self.n % self.times:
             raise ValueError(
                 f"{self.n} reports cannot be {self.times} from each person: "
                 "times is how often each person reported, and must divide n"
@@ -112,8 +120,11 @@ class Counts:
 
     @property
     def people(self) -> int:
-        """The number of people who reported."""
-        return self.n // self.times
+        """The number of people who reported; if ``times`` is an average, as many as it amounts to.
+
+        People who were asked again with new noise count again.
+        """
+        return int(self.n // self.times)
 
     @property
     def assumption(self) -> str | None:
@@ -122,6 +133,8 @@ class Counts:
             return None
         if self.times == 1:
             return f"assumes one report from each of {self.people:,} people"
+        if isinstance(self.times, float):
+            return f"assumes {self.times:.3g} reports from each person, on average over the reports"
         return f"assumes {self.times} reports from each of the same {self.people:,} people"
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Counts:
@@ -137,7 +150,7 @@ class Counts:
         ('tea', 'milk', '(other)')
         """
         over = self.mechanism.over(candidates, complete=complete)
-        return Counts(over, self.n, self.cells, self.times)
+        return Counts(over, self.n, self.cells, self.times, self.again)
 
     def margin(self, *questions: int) -> Counts:
         """Return the counts of some of the questions of a joint table, such as one of them.
@@ -149,7 +162,9 @@ class Counts:
         """
         mechanism = self.mechanism.select(questions)
         channel = self.mechanism.channel
-        return Counts(mechanism, self.n, channel.margin(self.cells, questions), self.times)
+        return Counts(
+            mechanism, self.n, channel.margin(self.cells, questions), self.times, self.again
+        )
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):
@@ -165,14 +180,15 @@ class Counts:
     __radd__ = __add__
 
     def __repr__(self) -> str:
-        times = f", times={self.times}" if self.times > 1 else ""
-        return f"Counts(mechanism={self.mechanism!r}, n={self.n}, cells={self.cells!r}{times})"
+        more = f", times={self.times}" if self.times != 1 else ""
+        more += f", again={self.again}" if self.again > 1 else ""
+        return f"Counts(mechanism={self.mechanism!r}, n={self.n}, cells={self.cells!r}{more})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
         same = (self.mechanism, self.n, self.times) == (other.mechanism, other.n, other.times)
-        return same and np.array_equal(self.cells, other.cells)
+        return same and self.again == other.again and np.array_equal(self.cells, other.cells)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -183,7 +199,8 @@ class Counts:
             "n": self.n,
             "cells": self.cells.tolist(),
         }
-        return document | ({"times": self.times} if self.times > 1 else {})
+        document |= {"times": self.times} if self.times > 1 else {}
+        return document | ({"again": self.again} if self.again > 1 else {})
 
 
 People = Literal["different", "same"]
@@ -254,11 +271,17 @@ def _check_same_people(first: Counts, other: Counts) -> None:
 
 
 def _check_addable(first: Counts, other: Counts) -> None:
+    for counts in (first, other):
+        if counts.again > 1 or isinstance(counts.times, float):
+            raise ValueError(
+                "counts of people of whom some reported more often than others cannot be added to "
+                "others: add the counts of single rounds"
+            )
     if other.mechanism != first.mechanism:
         raise ValueError(f"cannot add counts of {other.mechanism} to counts of {first.mechanism}")
 
 
-def _added(parts: Sequence[Counts], times: int) -> Counts:
+def _added(parts: Sequence[Counts], times: int | float) -> Counts:
     """Return counts added cell by cell; they must be of one mechanism."""
     first = parts[0]
     for part in parts:

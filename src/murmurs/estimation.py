@@ -169,8 +169,8 @@ class Estimate:
         if target == "respondents":
             return Scale(constant, slope, 0.0)
         if target == "population":
-            people = self.counts.people
-            return Scale(constant, slope + 1 / people, 1 / people)
+            sampled = self.counts.again / self.counts.people
+            return Scale(constant, slope + sampled, sampled)
         raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
 
     def columns(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:

@@ -156,7 +156,7 @@ class AnyMechanism(ABC, Generic[Report]):
         """Whether the reports of one person share a permanent response."""
         return self.second_round is not None
 
-    def repeated(self, times: int) -> Channel:
+    def repeated(self, times: float) -> Channel:
         """Return the distribution of the count cells if each person reports this many times.
 
         All reports of a person are made from one permanent response.

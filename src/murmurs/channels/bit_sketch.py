@@ -40,7 +40,7 @@ class BitSketch(Tables):
         if total != n:
             return f"rows add up to {total} reports, but there are {n} reports"
         parted = np.flatnonzero(cells[:, 0] % self.times)
-        if len(parted):
+        if isinstance(self.times, int) and len(parted):  # not if some report more often
             row = int(parted[0])
             return f"row {row} has {cells[row, 0]} reports, but each person sends {self.times}"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])

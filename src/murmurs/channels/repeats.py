@@ -18,9 +18,10 @@ class Repeats:
 
     A person's permanent response supports an answer or does not; a report then supports it with
     probability ``if_kept`` or ``if_not``. If each person reports once, this makes no difference.
+    ``times`` may be an average over the reports.
     """
 
-    times: int = 1
+    times: float = 1
     if_kept: Fraction = Fraction(1)
     if_not: Fraction = Fraction(0)
 
@@ -45,6 +46,9 @@ class Repeats:
         variance T fresh + T^2 kept (law of total variance), so each adds
         fresh + T kept = T v - (T - 1) fresh.
         """
+        if isinstance(law, Fraction):
+            times = Fraction(self.times)
+            return times * law * (1 - law) - (times - 1) * self.fresh(law)
         return self.times * law * (1 - law) - (self.times - 1) * self.fresh(law)
 
     def skewed_chance(self, law: Fraction) -> float:

@@ -42,6 +42,11 @@ def write_counts(path: AnyPath, survey: Survey | str, question: Asked, counts: C
     """
     if isinstance(survey, Survey):
         check_counted(survey, question)
+    if counts.again > 1 or isinstance(counts.times, float):
+        raise ValueError(
+            "a file of counts has reports of people who all reported equally often: write the "
+            "counts of single rounds"
+        )
     if counts.mechanism != question.mechanism:
         raise ValueError(
             f"counts of {counts.mechanism} are not answers to {shown(question.name)}, "

@@ -228,7 +228,7 @@ class Difference(frames.TabularAtLevel):
         if not has_covariance(*sides):
             return smallest_p_value([side.fit for side in sides], self.p_values)
         common = common_shares(sides)
-        covariance = sum(side.fit.covariance(common, self.target) for side in sides)
+        covariance = sum(side.fit.covariance_of(common, self.target) for side in sides)
         statistic, freedom, _ = squared_distance(self.shares, np.asarray(covariance))
         return chi_square_tail(statistic, freedom)
 

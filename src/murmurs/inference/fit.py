@@ -79,6 +79,14 @@ class Fit:
         inverse = np.array([channel.invert(unit, self.n) - zero for unit in units])
         return np.asarray(inverse.T @ cells @ inverse)
 
+    def covariance_of(self, shares: Floats, target: Target) -> Floats:
+        """Return the same for people who may have been asked again, with new noise each time."""
+        out = self.covariance(shares, target)
+        if target == "respondents" or self.counts.again == 1:
+            return out
+        sampled = np.diag(shares) - np.outer(shares, shares)
+        return np.asarray(out + (self.counts.again - 1) / self.counts.people * sampled)
+
     @property
     def support(self) -> tuple[Integers, Fraction, Fraction] | None:
         """Counts of support with their two probabilities, if the unbiased shares come from them."""

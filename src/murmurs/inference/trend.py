@@ -116,11 +116,12 @@ class Trend(frames.TabularAtLevel):
                 )
             if estimate.fit.n == 0:
                 raise ValueError(f"{shown(name)} has no reports: leave it out")
-            if self.people == "same" and estimate.fit.counts.people != asked:
+            is_same = self.people == "same" and self.target == "respondents"
+            if is_same and estimate.fit.counts.people != asked:
                 raise ValueError(
                     f"{asked} people in {shown(self.names[0])} and {estimate.fit.counts.people} in "
                     f"{shown(name)} are not the same people: count only those who reported every "
-                    'time, or use people="different"'
+                    'time, or use target="population"'
                 )
 
     @property
@@ -187,7 +188,7 @@ class Trend(frames.TabularAtLevel):
         mean = noise = np.zeros(0)
         for number, estimate in enumerate(self.estimates):
             found = estimate.fit.unbiased
-            covariance = estimate.fit.covariance(common, self.target)
+            covariance = estimate.fit.covariance_of(common, self.target)
             if number == 0:
                 mean, noise = found, covariance
                 continue

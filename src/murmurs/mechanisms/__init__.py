@@ -244,13 +244,14 @@ def counts_from_document(document: Any) -> Counts:
     True
     """
     fields = {"mechanism", "n", "cells"}
-    if not isinstance(document, dict) or set(document) - {"times"} != fields:
+    if not isinstance(document, dict) or set(document) - {"times", "again"} != fields:
         raise ValueError(
             "counts are an object with mechanism, n, cells and, if people reported again, times, "
             f"not {shown(document)}"
         )
     mechanism, times = from_document(document["mechanism"]), document.get("times", 1)
+    again = document.get("again", 1.0)
     try:
-        return Counts(mechanism, document["n"], document["cells"], times)
+        return Counts(mechanism, document["n"], document["cells"], times, again)
     except TypeError as error:
         raise ValueError(str(error)) from None

@@ -103,7 +103,7 @@ class Combined(AnyMechanism[tuple[Any, ...]]):
         """Whether the reports of one person to any of the questions share a permanent response."""
         return any(part.is_longitudinal for part in self.parts)
 
-    def repeated(self, times: int) -> Channel:
+    def repeated(self, times: float) -> Channel:
         """Return the law of the cells of one report per person; more are refused."""
         if times == 1:
             return self.channel

@@ -312,7 +312,7 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
         (10, 21)
         """
         cells, _ = self.channel.split(self._own(counts).cells)
-        return Counts(self.whole, counts.n, cells, counts.times)
+        return Counts(self.whole, counts.n, cells, counts.times, counts.again)
 
     def gram_counts(self, counts: Counts, position: int) -> Counts:
         """Return the counts of n-grams at a position, as those of their own mechanism."""
@@ -328,7 +328,7 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
                 out += table[:, 0, :] if kept else table.sum(axis=1)
         out //= self.together - 1  # each report of the n-gram is in so many pairs
         n = int(self.gram.channel.groups(out).sum())
-        return Counts(self.gram, n, out, counts.times)
+        return Counts(self.gram, n, out, counts.times, counts.again)
 
     def pair_counts(self, counts: Counts, first: int, second: int) -> Counts:
         """Return the counts of n-grams at two positions, as those of an open product."""
@@ -336,7 +336,9 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
         _, tables = channel.split(self._own(counts).cells)
         number = channel.pairs.index((first, second))
         n = int(channel.reports(tables)[number].sum())
-        return Counts(OpenProduct((self.gram, self.gram)), n, tables[number], counts.times)
+        return Counts(
+            OpenProduct((self.gram, self.gram)), n, tables[number], counts.times, counts.again
+        )
 
     def _own(self, counts: Counts) -> Counts:
         if self not in (counts.mechanism, getattr(counts.mechanism, "mechanism", None)):

@@ -1,0 +1,139 @@
+"""Rounds: whose reports those of several days are, as the survey says, and what that makes of them.
+
+A survey whose devices answer once a week has the same people in every week. Their permanent noise
+does not average out, and they are no new sample. Reports have no identity, so nobody knows how many
+people were there again: the reports of several rounds are taken to be of as few people as possible,
+each of whom reports at most once in a round. Then intervals are wide enough, whoever came back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from murmurs.counts import CountedMechanism, Counts, People
+from murmurs.terms import Period, Terms, period_number
+
+
+def people_of(terms: Terms, mechanism: CountedMechanism) -> People:
+    """Return whether the same people report again, as far as the survey says.
+
+    They do if it says how often, if it says which reports share a permanent response, or if the
+    mechanism has permanent responses, which are for people who report again.
+
+    >>> import murmurs as mm
+    >>> rr = mm.KRR(k=2, epsilon=1.0)
+    >>> [people_of(terms, rr) for terms in (Terms(), Terms(every="once"), Terms(every="week"))]
+    ['different', 'different', 'same']
+    """
+    if terms.every is not None:
+        return "different" if terms.every == "once" else "same"
+    return "same" if terms.memory is not None or mechanism.is_longitudinal else "different"
+
+
+def round_of(terms: Terms) -> Period:
+    """Return the period in which a device answers once: a day, if the survey does not say."""
+    return "day" if terms.every in (None, "once") else terms.every
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What is assumed about the people behind the reports of a question.
+
+    ``sampled`` and ``kept`` are averages over the reports of how many reports the same person sent,
+    and sent with the same permanent noise. Both are 1 if every report is of another person.
+    """
+
+    people: People
+    reports: int
+    persons: int
+    """The number of people that is assumed."""
+    number: int
+    """The number of rounds."""
+    each: Period
+    """How long a round is."""
+    sampled: float = 1.0
+    kept: float = 1.0
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed, as a part of a sentence."""
+        if self.people == "different":
+            return f"assumes that the {self.reports:,} reports are of as many different people"
+        if self.number < 2:
+            return f"assumes one report from each of {self.persons:,} people"
+        if isinstance(self.each, int):
+            each, several = f"in every round of {self.each} days", f"{self.number} rounds"
+        else:
+            each, several = f"every {self.each}", f"{self.number} {self.each}s"
+        return (
+            f"assumes the same people {each}: {self.reports:,} reports in {several} from "
+            f"{self.persons:,} people"
+        )
+
+    def apply(self, counts: Counts) -> Counts:
+        """Return counts of these reports that know whose they are."""
+        if self.people == "different" or self.number < 2:
+            return counts
+        kept: float = self.kept if counts.mechanism.is_longitudinal else 1
+        return dataclasses.replace(counts, times=kept if kept > 1 else 1, again=self.sampled / kept)
+
+
+def rounds_of(numbers: Mapping[datetime.date, int], terms: Terms, people: People) -> Rounds:
+    """Return what is assumed about the people who sent so many reports on each day.
+
+    >>> weeks = {datetime.date(2027, 3, 29): 1000, datetime.date(2027, 4, 5): 300}
+    >>> found = rounds_of(weeks, Terms(every="week"), "same")
+    >>> found.assumption
+    'assumes the same people every week: 1,300 reports in 2 weeks from 1,000 people'
+    >>> round(found.sampled, 3)  # 300 people sent two, 700 one: (600 * 2 + 700 * 1) / 1300
+    1.462
+    """
+    each, n = round_of(terms), sum(numbers.values())
+    rounds: dict[int, int] = {}
+    shared: dict[int, dict[int, int]] = {}
+    for day, number in numbers.items():
+        own = period_number(each, day)
+        rounds[own] = rounds.get(own, 0) + number
+        if terms.memory == "period" and terms.period is not None:
+            part = shared.setdefault(period_number(terms.period, day), {})
+            part[own] = part.get(own, 0) + number
+    if people == "different" or n == 0:
+        return Rounds("different", n, n, len(rounds), each)
+    sampled = _pairs(rounds.values()) / n
+    kept = sum(_pairs(part.values()) for part in shared.values()) / n if shared else sampled
+    return Rounds("same", n, max(rounds.values()), len(rounds), each, sampled, kept)
+
+
+def repeatable(mechanism: CountedMechanism) -> bool:
+    """Whether several rounds of the same people can be estimated together.
+
+    Questions that are asked together are estimated from one round: see `largest_round`.
+    """
+    if not mechanism.is_longitudinal:
+        return True
+    try:
+        mechanism.repeated(2)
+    except ValueError:
+        return False
+    return True
+
+
+def largest_round(numbers: Mapping[datetime.date, int], terms: Terms) -> int | None:
+    """Return the number of the round with the most reports, of equal ones the latest."""
+    rounds: dict[int, int] = {}
+    for day, n in numbers.items():
+        own = period_number(round_of(terms), day)
+        rounds[own] = rounds.get(own, 0) + n
+    return max(rounds, key=lambda own: (rounds[own], own), default=None)
+
+
+def _pairs(rounds: Iterable[int]) -> int:
+    """Return how many pairs of reports are of one person, at most, each with itself included.
+
+    Two rounds have at most as many people in common as the smaller one has reports.
+    """
+    ordered = sorted(rounds, reverse=True)
+    return sum((2 * place + 1) * n for place, n in enumerate(ordered))

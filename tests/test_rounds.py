@@ -1,0 +1,173 @@
+"""The reports of several rounds are of as few people as they can be, and their noise says so."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import murmurs as mm
+from murmurs.rounds import Rounds, largest_round, people_of, repeatable, rounds_of
+from murmurs.terms import Terms
+
+MONDAY = datetime.date(2027, 1, 4)
+LOSUE = mm.LOSUE(5, 2.0, 4.0)
+LONGITUDINAL = [
+    LOSUE,
+    mm.LOLOHA(5, 1.0, 2.0),
+    mm.BasicRappor(5, f=0.5, p=0.25, q=0.75),
+    mm.Rappor(width=16, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75).over(["a", "b", "c", "d"]),
+]
+FRESH = [
+    mm.KRR(5, 1.0),
+    mm.OUE(5, 1.0),
+    mm.Hadamard(5, 1.0),
+    mm.ProjectiveGeometry(30, 2.0),
+    mm.ORR(2.0, 8, 16).over(["a", "b", "c", "d"]),
+]
+
+
+def weeks(*numbers: int) -> dict[datetime.date, int]:
+    return {MONDAY + datetime.timedelta(7 * i): n for i, n in enumerate(numbers)}
+
+
+def expected(mechanism: Any, n: int) -> mm.Counts:
+    """Return counts of many people whose answers are alike often."""
+    k = mechanism.channel.k
+    simulated = mechanism.simulate(np.full(k, n // k), np.random.default_rng(1))
+    return mm.Counts(simulated.mechanism, simulated.n, simulated.cells)
+
+
+def variances(counts: mm.Counts, target: Any = "population") -> Any:
+    """Return the variances of the unbiased shares, at equal shares."""
+    estimate = mm.estimators.unbiased(counts)
+    k = len(estimate.shares)
+    return estimate.standard_errors(target, np.full(k, 1 / k)) ** 2
+
+
+def test_the_survey_says_whether_the_same_people_report() -> None:
+    krr = mm.KRR(2, 1.0)
+    assert people_of(Terms(), krr) == "different"
+    assert people_of(Terms(every="once"), LOSUE) == "different"
+    assert people_of(Terms(every=30), krr) == "same"
+    assert people_of(Terms(memory="value"), LOSUE) == "same"
+    assert people_of(Terms(), LOSUE) == "same"
+
+
+@pytest.mark.parametrize("numbers", [(5,), (4, 4), (6, 2), (3, 1, 2), (2, 5, 5, 1)])
+def test_as_many_reports_share_a_person_as_possible(numbers: tuple[int, ...]) -> None:
+    """Against everybody's number of reports: the first people of a list come to every round."""
+    found = rounds_of(weeks(*numbers), Terms(every="week"), "same")
+    sent = [sum(person < n for n in numbers) for person in range(max(numbers))]
+    assert found.sampled == pytest.approx(sum(t * t for t in sent) / sum(sent), rel=1e-12)
+    assert (found.persons, found.reports, found.number) == (len(sent), sum(sent), len(numbers))
+    most = sum(sum(person < n for n in numbers[:3]) ** 2 for person in range(9))
+    for others in itertools.product(*[_subsets(max(numbers) + 1, n) for n in numbers[:3]]):
+        times = [sum(person in came for came in others) for person in range(max(numbers) + 1)]
+        assert sum(t * t for t in times) <= most  # whoever else comes
+
+
+def _subsets(people: int, n: int) -> list[tuple[int, ...]]:
+    return list(itertools.combinations(range(people), n))[:6]
+
+
+@pytest.mark.parametrize("mechanism", LONGITUDINAL, ids=repr)
+def test_noise_of_an_average_number_of_reports_lies_on_the_line_between_whole_ones(
+    mechanism: Any,
+) -> None:
+    """The variance is fresh + T kept, so that it is linear in the average T."""
+    n = 4000
+    counts = expected(mechanism, n)
+    one, two, between = [
+        variances(mm.Counts(counts.mechanism, counts.n, counts.cells, times))
+        for times in (1.0, 2.0, 1.5)
+    ]
+    assert np.allclose(between, (one + two) / 2, rtol=2e-3)
+    assert np.all(two > 1.02 * one)
+
+
+@pytest.mark.parametrize("mechanism", FRESH, ids=repr)
+def test_fresh_noise_averages_out_and_the_sampling_does_not(mechanism: Any) -> None:
+    counts = expected(mechanism, 6000)
+    again = Rounds("same", counts.n, counts.n // 4, 4, "week", 4.0, 4.0).apply(counts)
+    assert (again.times, again.again) == (1, 4.0)
+    k = len(mm.estimators.unbiased(counts).shares)
+    more = 3 * (1 / k) * (1 - 1 / k) / counts.n
+    assert np.allclose(variances(again) - variances(counts), more, rtol=1e-6)
+    assert np.allclose(variances(again, "respondents"), variances(counts, "respondents"))
+    pair = [mm.estimators.unbiased(c) for c in (again, counts)]
+    assert pair[0].difference(pair[1]).p_value > 0.999  # the same shares
+    covariances = [p.fit.covariance_of(np.full(k, 1 / k), "population") for p in pair]
+    assert np.allclose(np.diag(covariances[0] - covariances[1]), more, rtol=1e-6)
+
+
+def test_the_interval_of_a_year_is_that_of_its_people() -> None:
+    """1,000 people in 52 weeks are no 52,000 people: that interval would be 1.9 points wide."""
+    rng = np.random.default_rng(3)
+    devices = mm.Devices(LOSUE, 1000, memory="value", random=rng)
+    answers = rng.choice(5, 1000, p=[0.3, 0.25, 0.2, 0.2, 0.05])
+    found = [LOSUE.count(devices.report(answers)) for _ in range(52)]
+    cells = np.sum([counts.cells for counts in found], axis=0)
+    counts = mm.Counts(LOSUE, 52_000, cells)
+    rounds = rounds_of(weeks(*[1000] * 52), Terms(every="week"), "same")
+    widths = {}
+    for name, own in (("same", rounds.apply(counts)), ("different", counts)):
+        low, high = mm.estimate(own).interval()
+        widths[name] = float((high - low).mean())
+    exact = mm.estimate(mm.pool(found, people="same")).interval()
+    assert widths["same"] == pytest.approx(float((exact[1] - exact[0]).mean()), rel=1e-3)
+    assert widths["same"] > 3.5 * widths["different"]
+
+
+def test_renewed_responses_share_noise_within_their_period_only() -> None:
+    months = Terms(every="week", memory="period", period="month")
+    found = rounds_of(weeks(*[100] * 52), months, "same")
+    assert found.sampled == 52
+    assert 4 < found.kept < 5
+    counts = found.apply(mm.Counts(LOSUE, 5200, np.full(5, 1500)))
+    assert counts.times == found.kept
+    assert counts.times * counts.again == pytest.approx(52)
+
+
+def test_one_round_and_different_people_are_what_they_were() -> None:
+    counts = LOSUE.count([b"\x01", b"\x02"])
+    for people, numbers in (("same", (2,)), ("different", (1, 1))):
+        found = rounds_of(weeks(*numbers), Terms(every="week"), people)  # type: ignore[arg-type]
+        assert found.apply(counts) == counts
+
+
+def test_sentences_say_who_is_assumed() -> None:
+    same = rounds_of(weeks(50, 20), Terms(every=14), "same")
+    assert same.number == 1 or "in every round of 14 days" in same.assumption
+    one = rounds_of(weeks(50), Terms(every="week"), "same")
+    assert one.assumption == "assumes one report from each of 50 people"
+    other = rounds_of(weeks(50, 20), Terms(every="week"), "different")
+    assert other.assumption == "assumes that the 70 reports are of as many different people"
+
+
+def test_questions_that_are_asked_together_take_one_round() -> None:
+    assert repeatable(LOSUE)
+    assert repeatable(mm.KRR(3, 1.0))
+    assert not repeatable(mm.Product([LOSUE, mm.KRR(2, 1.0)]))
+    first = largest_round(weeks(5, 9, 9, 2), Terms(every="week"))
+    assert first == largest_round(weeks(0, 0, 9), Terms(every="week"))
+    assert largest_round({}, Terms()) is None
+
+
+def test_counts_of_unequal_rounds_are_not_added_or_written_without_a_word(tmp_path: Any) -> None:
+    counts = mm.Counts(LOSUE, 13, np.full(5, 4), 1.5)
+    with pytest.raises(ValueError, match="add the counts of single rounds"):
+        mm.pool([counts, counts], people="different")
+    question = mm.Question("vehicle", list("abcde"), LOSUE)
+    survey = mm.Survey("commute", (question,))
+    from murmurs.files import write_counts
+
+    with pytest.raises(ValueError, match="write the counts of single rounds"):
+        write_counts(tmp_path / "c.json", survey, question, counts)
+    from murmurs.mechanisms import counts_from_document
+
+    assert counts_from_document(counts.to_document()) == counts
+    assert "1.5 reports from each person" in str(counts.assumption)
