@@ -18,6 +18,13 @@ import pytest
 from murmurs.boundary.writing import is_standard_output, writing
 
 BEFORE = b"what was there before"
+_BEGIN = """
+import signal, sys, time
+from pathlib import Path
+from murmurs.boundary.writing import writing
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
 
 
 def write(path: Path, data: bytes = b"new") -> None:
@@ -32,11 +39,12 @@ def write_half(path: Path) -> None:
 
 
 def program(code: str, *arguments: object) -> subprocess.Popen[bytes]:
-    """Start a program that has ``writing``, ``Path``, ``sys`` and ``time``."""
-    begin = (
-        "import sys, time\nfrom pathlib import Path\nfrom murmurs.boundary.writing import writing\n"
-    )
-    text = begin + textwrap.dedent(code)
+    """Start a program that has ``writing``, ``Path``, ``signal``, ``sys`` and ``time``.
+
+    Signals end it as usual, whatever the tests inherited: nohup ignores SIGHUP, and a shell
+    script ignores SIGINT for what it starts in the background.
+    """
+    text = _BEGIN + textwrap.dedent(code)
     return subprocess.Popen(
         [sys.executable, "-c", text, *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -83,7 +91,7 @@ def test_a_signal_that_ends_the_program_leaves_no_temporary_file(name: str, tmp_
 def test_a_signal_that_a_program_ignores_is_ignored(tmp_path: Path) -> None:
     """As under nohup: hanging up does not end it."""
     code = """
-        import os, signal
+        import os
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         with writing(Path(sys.argv[1])) as file:
             os.kill(os.getpid(), signal.SIGHUP)
