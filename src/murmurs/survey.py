@@ -20,7 +20,7 @@ import msgspec
 
 from murmurs.boundary.checks import index, shown
 from murmurs.boundary.documents import canonical, document, reading_as
-from murmurs.boundary.texts import as_tuple, check_name, listed
+from murmurs.boundary.texts import as_tuple, check_name, listed, meant
 from murmurs.joint import Asked, Joint
 from murmurs.joint.entry import JointFile
 from murmurs.mechanisms.longitudinal import Longitudinal
@@ -207,7 +207,7 @@ class Survey:
         hint = "; to report questions together, name them in [[joint]] of the survey's TOML file"
         raise ValueError(
             f"survey {shown(self.name)} has no question {shown(name)}; it has {names}"
-            f"{hint if together else ''}"
+            f"{hint if together else meant(name, (*self.names, *(j.name for j in self.joints)))}"
         )
 
     def joint(self, *names: str) -> Joint:
@@ -320,7 +320,7 @@ def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.S
         if name not in known:
             raise ValueError(
                 f"this is not a survey: {it} has an unknown field {shown(name)}; the fields of "
-                f"{kind} are {', '.join(known)}"
+                f"{kind} are {', '.join(known)}{meant(name, known)}"
             )
 
 

@@ -60,6 +60,19 @@ def listed(names: tuple[str, ...]) -> str:
     return first + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
+def meant(name: object, known: Iterable[str]) -> str:
+    """Return how an error about an unknown name ends, if it looks like one of the known names.
+
+    >>> meant("Drnk", ["drink", "cups"]), meant("food", ["drink", "cups"])
+    (": did you mean 'drink'?", '')
+    """
+    from difflib import get_close_matches  # only errors need it
+
+    by_small_letters = {other.casefold(): other for other in known}
+    near = get_close_matches(str(name)[:100].casefold(), by_small_letters, 1)
+    return f": did you mean {shown(by_small_letters[near[0]])}?" if near else ""
+
+
 def numbered(n: int, what: str) -> str:
     """Return a number of things.
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import click
 
+from murmurs.cli.suggestions import Group
 from murmurs.present.text import printable
 
 _LONGEST_MESSAGE = 1000
@@ -22,7 +23,7 @@ class Refused(click.ClickException):
     exit_code = 2
 
 
-class Commands(click.Group):
+class Commands(Group):
     """The commands, each loaded only when it is used, so that it starts quickly."""
 
     NAMES: ClassVar = [

@@ -12,6 +12,7 @@ import click
 
 from murmurs.boundary.texts import listed
 from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.cli.suggestions import Choice
 from murmurs.client import HTTP, AnswerRefusedError, Client, Sent
 from murmurs.present.text import table
 from murmurs.submission import Submission
@@ -37,7 +38,7 @@ NOT_TAKEN = 1
 @click.option("--segment", help="The device's segment, if the survey has segments.")
 @click.option(
     "--memory",
-    type=click.Choice(["value", "change", "period"]),
+    type=Choice(["value", "change", "period"]),
     help="Which reports share a permanent response, where the survey leaves it open.",
 )
 @click.option(

@@ -13,6 +13,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.cli.output import same_file
+from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, MOST_ROWS, Chunk, Format, format_of, read_column
 from murmurs.files.segments import Segments
 from murmurs.joint import Asked, Joint
@@ -29,7 +30,7 @@ _OPTIONS = [
     click.option(
         "--format",
         "file_format",
-        type=click.Choice(FORMATS),
+        type=Choice(FORMATS),
         help="The format of the file, if its name does not tell.",
     ),
     click.option("--delimiter", help="What separates the cells of a CSV file: , by default."),

@@ -25,6 +25,7 @@ from murmurs.cli.output import (
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.progress import progress_bar
+from murmurs.cli.suggestions import Choice
 from murmurs.dictionary.finding import discover
 from murmurs.dictionary.letters import ALPHABET
 from murmurs.files.candidates import read_candidates
@@ -58,7 +59,7 @@ from murmurs.present.discoveries import PLOT_SIZE
 )
 @click.option(
     "--control",
-    type=click.Choice(["bonferroni", "fdr"]),
+    type=Choice(["bonferroni", "fdr"]),
     default="bonferroni",
     show_default=True,
     help="What the error rate limits.",

@@ -29,6 +29,7 @@ from murmurs.cli.output import (
     target_option,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.cli.suggestions import Choice
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files.candidates import read_candidates
@@ -46,7 +47,7 @@ from murmurs.present.text import MARK
 @click.option("--survey", type=existing_file, help="Check that the counts belong to this survey.")
 @click.option(
     "--method",
-    type=click.Choice(sorted(estimators.BY_NAME)),
+    type=Choice(sorted(estimators.BY_NAME)),
     help="The estimator; default: shrinkage, with exceptions for hashed answers.",
 )
 @level_option

@@ -32,6 +32,7 @@ from murmurs.cli.output import (
     target_option,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.cli.suggestions import Choice
 from murmurs.files.counts import write_counts
 from murmurs.inference.fit import Target
 from murmurs.joint import Joint, JointEstimate, TableComparison, compare_tables
@@ -55,7 +56,7 @@ from murmurs.joint.tested import tested_document
 )
 @click.option(
     "--method",
-    type=click.Choice(sorted(estimators.BY_NAME)),
+    type=Choice(sorted(estimators.BY_NAME)),
     help="The estimator; default: joint, or shrinkage if the combination was reported once.",
 )
 @level_option

@@ -16,6 +16,7 @@ import click
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
+from murmurs.cli.suggestions import Choice
 from murmurs.files.headers import is_header_of_reports
 from murmurs.joint import Asked
 from murmurs.present.text import UNPRINTABLE, printable
@@ -41,7 +42,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print CSV for programs.")
 target_option = click.option(
     "--target",
-    type=click.Choice(["respondents", "population"]),
+    type=Choice(["respondents", "population"]),
     default="population",
     show_default=True,
     help="Whose shares: those of the respondents, or of the population they were sampled from.",
@@ -58,7 +59,7 @@ complete_option = click.option(
 )
 people_option = click.option(
     "--people",
-    type=click.Choice(["different", "same"]),
+    type=Choice(["different", "same"]),
     help="Whether the files come from different people, or all from the same people with the same "
     "permanent responses.",
 )

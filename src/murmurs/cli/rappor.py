@@ -26,6 +26,7 @@ from murmurs.cli.output import (
     tell,
 )
 from murmurs.cli.rappor_assoc import assoc
+from murmurs.cli.suggestions import Choice, Group
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.hashing import schemes
@@ -49,15 +50,7 @@ _params = click.option(
 )
 
 
-class InOrder(click.Group):
-    """Commands in the order in which data pass through them, as in this file."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which they were added."""
-        return list(self.commands)
-
-
-@click.group("rappor", cls=InOrder)
+@click.group("rappor", cls=Group)
 def command() -> None:
     """Read and write the files of google/rappor, and decode them.
 
@@ -83,7 +76,7 @@ def command() -> None:
 )
 @click.option(
     "--scheme",
-    type=click.Choice(SCHEMES[:-1]),
+    type=Choice(SCHEMES[:-1]),
     default="google",
     show_default=True,
     help="How the clients hash strings.",
@@ -145,14 +138,14 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
 @level_option
 @click.option(
     "--control",
-    type=click.Choice(["bonferroni", "fdr"]),
+    type=Choice(["bonferroni", "fdr"]),
     default="bonferroni",
     show_default=True,
     help="Bound the chance of any false detection, or the fraction of false detections (fdr).",
 )
 @click.option(
     "--client",
-    type=click.Choice(CLIENTS),
+    type=Choice(CLIENTS),
     help="Use f as this client rounds it, not as in --params.",
 )
 @as_json

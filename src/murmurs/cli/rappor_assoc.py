@@ -23,6 +23,7 @@ from murmurs.cli.output import (
     refuse_overwriting,
     say,
 )
+from murmurs.cli.suggestions import Choice
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms.product import Product
 from murmurs.mechanisms.settling import LEFT_OPEN
@@ -69,7 +70,7 @@ from murmurs.rappor.schema import Variable, read_schema
 @level_option
 @click.option(
     "--client",
-    type=click.Choice(CLIENTS),
+    type=Choice(CLIENTS),
     help="Use f as this client rounds it, not as in the parameters.",
 )
 @as_json

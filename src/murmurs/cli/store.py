@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.cli.suggestions import Group
 from murmurs.cli.token import opened, store_option
 from murmurs.collect.stores import naming_the_extra, without_password
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 new_path = click.Path(path_type=Path)
 
 
-@click.group("store")
+@click.group("store", cls=Group)
 def command() -> None:
     """Back up, restore, export or check a collection.
 

@@ -25,6 +25,7 @@ from murmurs.cli.output import (
 )
 from murmurs.cli.pictures import check_plot, save_plot
 from murmurs.cli.progress import progress_bar
+from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
 from murmurs.mechanisms.longitudinal import Longitudinal
@@ -64,7 +65,7 @@ _NAMED = 4
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(FORMATS),
+    type=Choice(FORMATS),
     help="The format of the file, if its name does not tell.",
 )
 @click.option("--delimiter", help="What separates the cells of a CSV file: , by default.")
@@ -88,7 +89,7 @@ _NAMED = 4
 @click.option(
     "--mechanism",
     "mechanisms",
-    type=click.Choice(COMPARABLE),
+    type=Choice(COMPARABLE),
     multiple=True,
     default=MECHANISMS,
     help="A mechanism to compare. Give it several times; by default, seven are compared.",
@@ -96,7 +97,7 @@ _NAMED = 4
 @click.option(
     "--estimator",
     "solvers",
-    type=click.Choice([DEFAULT, *(n for n in estimators.BY_NAME if n not in OF_SEVERAL)]),
+    type=Choice([DEFAULT, *(n for n in estimators.BY_NAME if n not in OF_SEVERAL)]),
     multiple=True,
     default=ESTIMATORS,
     help="An estimator to compare. Give it several times; by default, four are compared.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.cli.suggestions import Choice, Group
 
 if TYPE_CHECKING:
     from murmurs.collect.store import Store
@@ -36,7 +37,7 @@ def opened(place: str) -> Iterator[Store]:
         raise ValueError(str(error)) from None
 
 
-@click.group("token")
+@click.group("token", cls=Group)
 def command() -> None:
     """Say who may read results, submit, or administer.
 
@@ -52,7 +53,7 @@ def command() -> None:
 @click.argument("name")
 @click.option(
     "--scope",
-    type=click.Choice(["read", "admin", "submit"]),
+    type=Choice(["read", "admin", "submit"]),
     required=True,
     help="What it allows: to read results, to administer (and all else), or to submit.",
 )

@@ -23,6 +23,7 @@ from murmurs.cli.output import (
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.several import estimates_of, names_of_files
+from murmurs.cli.suggestions import Choice
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
 
@@ -32,14 +33,14 @@ from murmurs.inference.trend import Asked, trend
 @click.option("--names", help="Names of the periods or groups, with commas between them.")
 @click.option(
     "--people",
-    type=click.Choice(["different", "same"]),
+    type=Choice(["different", "same"]),
     default="different",
     show_default=True,
     help="Whether each file counts different people, or all count the same people.",
 )
 @click.option(
     "--target",
-    type=click.Choice(["respondents", "population"]),
+    type=Choice(["respondents", "population"]),
     help="Whose shares: those of the respondents (the default for the same people), or of the "
     "population they were sampled from (the default for different people).",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
+from murmurs.cli.suggestions import Choice
 from murmurs.planning.expected_loss import KINDS
 from murmurs.planning.identifiability import identifiable
 from murmurs.planning.tuning import LOSSES, tune
@@ -32,14 +33,14 @@ from murmurs.present.text import table
 )
 @click.option(
     "--kind",
-    type=click.Choice(list(KINDS)),
+    type=Choice(list(KINDS)),
     default="ORR",
     show_default=True,
     help="The mechanism to tune.",
 )
 @click.option(
     "--loss",
-    type=click.Choice(LOSSES),
+    type=Choice(LOSSES),
     default="l1",
     show_default=True,
     help="The error to minimise: absolute (l1) or squared (l2), summed over all shares.",

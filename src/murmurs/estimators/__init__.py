@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, meant
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.composite import composite
@@ -107,6 +107,7 @@ def _named(method: object) -> Callable[[Counts], Estimate]:
     if not isinstance(method, str) or method not in BY_NAME:
         raise ValueError(
             f"there is no estimator {shown(method)}; choose one of {', '.join(BY_NAME)}"
+            f"{meant(method, BY_NAME)}"
         )
     return BY_NAME[method]
 

@@ -19,7 +19,7 @@ from murmurs.boundary.answers import MISSING, Coded, coded
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import blocks_of_lines, is_digits, lines, named, refuse, rows
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, meant
 from murmurs.boundary.writing import STANDARD
 from murmurs.files.headers import AnyPath
 
@@ -448,4 +448,5 @@ def _parquet_name(path: Path, column: Column, names: list[str]) -> str:
         return name
     raise ValueError(
         f"{named(path)} has no column called {shown(column)}; it has {listed(tuple(names))}"
+        f"{meant(column, names)}"
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from murmurs import estimators
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, meant
 from murmurs.channels.product import MOST_JOINT
 from murmurs.estimation import Estimate
 from murmurs.inference.association import Association, associate
@@ -116,7 +116,10 @@ class JointEstimate(Estimate):
             return self.names.index(name)
         if isinstance(name, int) and not isinstance(name, bool) and 0 <= name < len(self.names):
             return name
-        raise ValueError(f"there is no question {shown(name)}; there are {listed(self.names)}")
+        raise ValueError(
+            f"there is no question {shown(name)}; there are {listed(self.names)}"
+            f"{meant(name, self.names)}"
+        )
 
     def margin(self, *names: str) -> Estimate:
         """Return the estimate of one question or, for several names, of their table.

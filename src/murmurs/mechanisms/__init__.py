@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import meant
 from murmurs.counts import Counts
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms import survey_designs
@@ -129,8 +130,8 @@ def from_document(document: dict[str, Any]) -> AnyKind:
     if not isinstance(name, str) or name not in kinds:
         known = [*kinds, "Among", "NGrams", "Product", "Dictionary", *survey_designs.BY_NAME]
         plain = str(name).replace("_", "").casefold()  # as forced_response and krr
-        meant = [f"write {other!r}" for other in known if other.casefold() == plain]
-        way = meant[0] if meant else f"there are {', '.join(known)}"
+        alike = [f"write {other!r}" for other in known if other.casefold() == plain]
+        way = alike[0] if alike else f"there are {', '.join(known)}{meant(name, known)}"
         raise ValueError(f"there is no mechanism {shown(name)}; {way}")
     seen_over = {key: parameters.pop(key) for key in OF_CANDIDATES & set(parameters)}
     if seen_over and name not in OPEN:

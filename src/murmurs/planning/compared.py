@@ -14,6 +14,7 @@ import numpy as np
 
 from murmurs import estimators as known_estimators
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import meant
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import BY_NAME
 from murmurs.planning.errors import Solve
@@ -67,7 +68,7 @@ def makers_of(given: Any) -> dict[str, Make]:
             if one not in BY_NAME:
                 raise ValueError(
                     f"there is no mechanism {shown(one)}; choose one of {', '.join(BY_NAME)}, or "
-                    "pass a function (k, epsilon) -> mechanism"
+                    f"pass a function (k, epsilon) -> mechanism{meant(one, BY_NAME)}"
                 )
             one = BY_NAME[one]
         if not callable(one):
@@ -110,7 +111,10 @@ def solvers_of(given: Any) -> dict[str, Solve]:
         elif isinstance(one, str):
             if one not in known_estimators.BY_NAME:
                 known = ", ".join([DEFAULT, *known_estimators.BY_NAME])
-                raise ValueError(f"there is no estimator {shown(one)}; choose one of {known}")
+                raise ValueError(
+                    f"there is no estimator {shown(one)}; choose one of {known}"
+                    f"{meant(one, [DEFAULT, *known_estimators.BY_NAME])}"
+                )
             found[name] = known_estimators.BY_NAME[one]
         elif callable(one):
             found[name] = one

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import meant
 from murmurs.numerics.arrays import Floats, Integers
 
 
@@ -51,7 +52,7 @@ def shares_of(law: object, k: int, name: str) -> Floats:
         if law not in LAWS:
             raise ValueError(
                 f"there is no law {shown(law)}; choose one of {', '.join(LAWS)}, or pass shares, "
-                "or a function k -> shares"
+                f"or a function k -> shares{meant(law, LAWS)}"
             )
         law = LAWS[law]
     given = law(k) if callable(law) else law
