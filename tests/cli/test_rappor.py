@@ -272,7 +272,23 @@ def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     text = (DOCS / "google-rappor.md").read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == ["params.csv", "strings.txt", "reports.csv", "counts.csv"]
     typed = commands(text)
-    assert len(typed) == 4
+    assert len(typed) == 6
     for command, shown in typed:
         printed = type_in(command, tmp_path)
         assert same(shown, printed), f"{command}:\n{printed}"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_decoded_strings_are_drawn(kind: str, desk: Path) -> None:
+    document = good(f"{DECODE} --plot strings.{kind} --json")
+    assert json.loads(document)["detected"]
+    data = (desk / f"strings.{kind}").read_bytes()
+    assert data.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
+    if kind == "svg":
+        drawn = data.decode()
+        assert all(f"<!-- {text} -->" in drawn for text in ("apple", "banana", "kiwi", "(other)"))
+        assert "<!-- 50,000 reports, 3 of 5 strings detected -->" in drawn
+
+
+def test_a_picture_of_another_kind_is_refused_before_the_work(desk: Path) -> None:
+    assert "the name must end with .png, .svg, .pdf" in bad(f"{DECODE} --plot strings.gif")

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from murmurs import __version__
-from murmurs.cli import main
+from murmurs.cli import main, study_data
 from murmurs.cli import reproduce as cli_reproduce
 from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
@@ -150,7 +150,7 @@ def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
 def test_a_column_of_names_does_not_fill_the_memory(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_study, "_MOST_DISTINCT", 10)
+    monkeypatch.setattr(study_data, "_MOST_DISTINCT", 10)
     (desk / "many.txt").write_text("\n".join(f"v{i}" for i in range(11)))
     refused = CliRunner().invoke(main, ["study", "many.txt", "--epsilon", "1", "--top", "2"])
     assert refused.exit_code == 2

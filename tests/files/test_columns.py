@@ -431,5 +431,5 @@ def test_dates_are_segments_and_times_are_not(tmp_path: Path) -> None:
         found = [segment_name(segment) for segment, _ in chunk.by_segment(path)]
         assert found == ["2026-05-01", "2026-06-01"]
     pq.write_table(pa.table({**table, "day": pa.array([1, 2], pa.timestamp("ms"))}), path)
-    with pytest.raises(ValueError, match=r"segments are text, whole numbers or dates, not of type"):
+    with pytest.raises(ValueError, match=r"must be text, whole numbers or dates, not of type"):
         next(read_column(path, "drink", "day"))

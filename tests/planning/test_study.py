@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 import murmurs as mm
 from murmurs import estimators
+from murmurs.planning.errors import ERRORS
 from murmurs.planning.laws import LAWS, people_of, shares_of
 
 KINDS = ["KRR", "OUE", "Subset", "Hadamard", "ProjectiveGeometry"]
@@ -338,3 +339,45 @@ def test_a_mechanism_with_fixed_parameters_is_refused_with_the_way_out() -> None
             TypeError, match=r"whose k and epsilon are fixed: pass its name, its cl"
         ):
             mm.study(given, answers=4, people=10, epsilons=1)
+
+
+def test_own_estimators_may_return_the_shares_alone() -> None:
+    def alone(counts: mm.Counts) -> Any:
+        return estimators.simplex(counts).shares
+
+    def listed(counts: mm.Counts) -> Any:
+        return alone(counts).tolist()
+
+    found = one(estimators=[estimators.simplex, alone, listed], laws="zipf")
+    wanted = [getattr(found.rows[0], error) for error in ERRORS]
+    for row in found.rows[1:]:
+        assert [getattr(row, error) for error in ERRORS] == wanted
+
+
+@pytest.mark.parametrize(
+    ("returned", "rule"),
+    [
+        (0.5, r"it returned 0.5, and not an Estimate or 8 finite shares"),
+        (None, r"it returned None, and not an Estimate or 8 finite shares"),
+        (np.full(7, 1 / 7), r".*and not an Estimate or 8 finite shares"),
+        (np.full(8, np.nan), r".*and not an Estimate or 8 finite shares"),
+        (["a"] * 8, r".*and not an Estimate or 8 finite shares"),
+    ],
+)
+def test_own_estimators_that_return_no_shares_are_refused(returned: Any, rule: str) -> None:
+    def mine(counts: mm.Counts) -> Any:
+        return returned
+
+    with pytest.raises(TypeError, match=rf"^estimator 'mine': {rule}"):
+        one(estimators=["simplex", mine])
+
+
+def test_the_latex_table_has_what_varies_and_says_what_does_not() -> None:
+    found = one(mechanisms=["KRR", "OUE"], epsilons=[1, 2], estimators={"50_%": "unbiased"})
+    lines = found.to_latex().splitlines()
+    assert lines[0].startswith("% 50_%, ")
+    assert lines[1] == r"\begin{tabular}{lrrrr}"
+    assert lines[3] == r"mechanism & $\varepsilon$ & $l_1$ & $l_2$ & largest \\"
+    assert len(lines) == 5 + len(found.rows) + 2
+    named = one(mechanisms="KRR", estimators={"50_%": "unbiased", "b": "simplex"}).to_latex()
+    assert r"50\_\% & $" in named

@@ -6,7 +6,7 @@ import dataclasses
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,7 @@ from murmurs.cli.output import (
     say,
     tell,
 )
+from murmurs.cli.pictures import check_plot, plot_option, save_plot
 from murmurs.cli.rappor_assoc import assoc
 from murmurs.cli.suggestions import Choice, Group
 from murmurs.counts import Counts
@@ -33,6 +34,7 @@ from murmurs.hashing import schemes
 from murmurs.inference.detection import Control
 from murmurs.mechanisms.rappor import SCHEMES
 from murmurs.mechanisms.settling import LEFT_OPEN
+from murmurs.present.plots import plot_shares
 from murmurs.present.text import percent, shares_table, shown_digits, table
 from murmurs.rappor.clients import CLIENTS, effective_f
 from murmurs.rappor.counts import read_counts, write_counts
@@ -41,6 +43,9 @@ from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.params import read_params
 from murmurs.rappor.reports import read_reports
 from murmurs.rappor.results import Result, results, write_results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _params = click.option(
     "--params",
@@ -148,6 +153,7 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     type=Choice(CLIENTS),
     help="Use f as this client rounds it, not as in --params.",
 )
+@plot_option
 @as_json
 def decode(
     params: Path,
@@ -157,6 +163,7 @@ def decode(
     level: float,
     control: Control,
     client: str | None,
+    plot: Path | None,
     as_json: bool,
 ) -> None:
     """Estimate which strings of a map occur, and how often.
@@ -168,6 +175,8 @@ def decode(
     Example:
       murmurs rappor decode --params params.csv --counts counts.csv --map map.csv
     """
+    if plot is not None:
+        check_plot(plot)
     rappor = read_params(params)
     if client is not None:
         rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), f_numerator=LEFT_OPEN)
@@ -180,6 +189,8 @@ def decode(
     found = results(estimate, level, control)
     if output is not None:
         write_results(output, found, level)
+    if plot is not None:
+        save_plot(lambda axes: _plot(estimate, found, level, axes), plot)
     beside = output is not None and is_standard_output(output)
     if as_json:
         print_json(_document(estimate, found, level, control, rappor.f), err=beside)
@@ -225,12 +236,30 @@ def show_schemes(as_json: bool) -> None:
 
 
 def _table(estimate: Estimate, found: list[Result], level: float) -> str:
+    strings = [line.string for line in found]
+    return shares_table(_columns(estimate, strings, level), f"{100 * level:g} % interval")
+
+
+def _plot(estimate: Estimate, found: list[Result], level: float, axes: Axes) -> Axes:
+    """Draw the detected strings, and what is left for strings that are not in the map."""
+    assert estimate.other is not None
+    strings = [*(line.string for line in found), estimate.labels[estimate.other]]
+    detected = f"{len(found)} of {len(estimate.labels) - 1} strings detected"
+    return plot_shares(
+        _columns(estimate, strings, level),
+        f"{100 * level:g} % intervals",
+        f"{estimate.n:,} reports, {detected}",
+        axes,
+    )
+
+
+def _columns(estimate: Estimate, strings: list[str], level: float) -> dict[str, Any]:
+    """Return the columns of some strings."""
     position = {label: j for j, label in enumerate(estimate.labels)}
-    rows = [position[line.string] for line in found]
+    rows = [position[string] for string in strings]
     columns: dict[str, Any] = estimate.columns(level)
     shown = {name: column[rows] for name, column in columns.items() if name != "answer"}
-    answers = [line.string for line in found]
-    return shares_table({"answer": answers, **shown}, f"{100 * level:g} % interval")
+    return {"answer": strings, **shown}
 
 
 def _other(estimate: Estimate, level: float) -> dict[str, float]:

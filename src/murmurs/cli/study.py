@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +10,21 @@ import click
 import numpy as np
 
 from murmurs import estimators
-from murmurs.boundary.answers import is_missing
-from murmurs.boundary.reading import named
 from murmurs.cli.columns import Columns
 from murmurs.cli.output import (
     Command,
+    as_csv,
     as_json,
     new_file,
     piped_file,
+    print_csv,
     print_json,
     say,
     simulation_seed_option,
 )
 from murmurs.cli.pictures import check_plot, save_plot
 from murmurs.cli.progress import progress_bar
+from murmurs.cli.study_data import people_of_column
 from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
@@ -42,18 +42,6 @@ COMPARABLE = [name for name, kind in BY_NAME.items() if not issubclass(kind, Lon
 
 OF_SEVERAL = ("joint", "independence")
 """The estimators of several questions; a column is one."""
-
-MOST_ANSWERS = 5000
-"""Answers that are compared without being asked for; with more, Subset takes minutes."""
-
-_MOST_DISTINCT = 10**6
-"""Values that are counted, so that a column of names does not fill the memory."""
-
-_FEW = 100
-"""Values up to which nothing is said about how few people hold each."""
-
-_LIKE_MISSING = frozenset({"na", "n/a", "nan", "null", "none", "missing", "-", ".", "?"})
-"""Values of a text, in small letters, that often stand for no answer."""
 
 _NAMED = 4
 """Pairs that are named because they cannot be told from the best one."""
@@ -73,6 +61,10 @@ _NAMED = 4
     "--no-header", is_flag=True, help="The first line of a CSV file has no names of columns."
 )
 @click.option("--drop-missing", is_flag=True, help="Leave out people whose value is missing.")
+@click.option(
+    "--counts",
+    help="A column with the number of people who hold the value of --column, if each has one row.",
+)
 @click.option(
     "--top",
     type=click.IntRange(min=1),
@@ -118,6 +110,8 @@ _NAMED = 4
     help="Number of processes.",
 )
 @simulation_seed_option
+@as_csv
+@click.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table, for a paper.")
 @as_json
 def command(
     data: Path,
@@ -126,6 +120,7 @@ def command(
     delimiter: str | None,
     no_header: bool,
     drop_missing: bool,
+    counts: str | None,
     top: int | None,
     epsilons: tuple[float, ...],
     mechanisms: tuple[str, ...],
@@ -134,12 +129,15 @@ def command(
     plot: Path | None,
     processes: int,
     seed: int | None,
+    as_csv: bool,
+    as_latex: bool,
     as_json: bool,
 ) -> None:
     """Compare mechanisms and estimators on a column of DATA.
 
     Every value of the column is an answer, and the people who hold it are simulated many times
-    with each mechanism at the same epsilon. The errors are those of the estimated shares, the
+    with each mechanism at the same epsilon. Each row is a person, or with --counts as many people
+    as another column says. The errors are those of the estimated shares, the
     smallest first. Nothing of DATA leaves this computer. A terminal shows how many mechanisms are
     done.
 
@@ -147,10 +145,12 @@ def command(
     Example:
       murmurs study data.csv --column drink --epsilon 1 --repetitions 10 --seed 1
     """
+    if as_csv + as_latex + as_json > 1:
+        raise click.UsageError("--csv, --latex and --json print the same: give one of them")
     if plot is not None:
         check_plot(plot)
     columns = Columns(column, (), file_format, delimiter, no_header)
-    people = _top(data, _histogram(data, columns, drop_missing), top)
+    people = people_of_column(data, columns, counts=counts, drop_missing=drop_missing, top=top)
     with progress_bar("study") as progress:
         found = study(
             list(dict.fromkeys(mechanisms)),
@@ -174,67 +174,14 @@ def command(
     if as_json:
         print_json(_document(found, people))
         return
+    if as_csv or as_latex:
+        print_csv(found.to_csv() if as_csv else f"{found.to_latex()}\n")
+        return
     say(f"{found}\n")
     for epsilon in dict.fromkeys(row.epsilon for row in ranked):
         say(_winner(found, epsilon) + _chosen(found, epsilon))
     if plot is not None:
         say(f"\nFigure: {plot}")
-
-
-def _histogram(path: Path, columns: Columns, drop_missing: bool) -> Integers:
-    """Return how many people hold each value of a column, the commonest first."""
-    counted: Counter[Any] = Counter()
-    for chunk in columns.chunks(path):
-        values = chunk.listed()
-        missing = [position for position, value in enumerate(values) if is_missing(value)]
-        if missing and not drop_missing:
-            chunk.refuse(
-                path, missing[0], "the value is missing: leave such people out with --drop-missing"
-            )
-        counted.update(str(value) for value in values if not is_missing(value))
-        if len(counted) > _MOST_DISTINCT:
-            raise ValueError(
-                f"{named(path)}: there are more than {_MOST_DISTINCT:,} different values, too many "
-                "for a study: take another column, or join values"
-            )
-    _say_what_looks_missing(counted)
-    if len(counted) < 2:
-        found = "one value only" if counted else "no value"
-        raise ValueError(f"{named(path)}: there is {found}, and a study needs at least two")
-    return np.array([number for _, number in counted.most_common()])
-
-
-def _say_what_looks_missing(counted: Counter[Any]) -> None:
-    """Note values that may stand for no answer: in a text they count as answers."""
-    for value in sorted(value for value in counted if value.casefold() in _LIKE_MISSING):
-        say(
-            f"Note: {counted[value]:,} people hold the value {value!r}, which counts as an answer. "
-            "If it stands for none, leave these cells empty, and add --drop-missing.",
-            err=True,
-        )
-
-
-def _top(path: Path, people: Integers, top: int | None) -> Integers:
-    """Return the histogram of the commonest values, with all others as one answer.
-
-    Very many values are refused if ``top`` does not say how many of them are wanted.
-    """
-    many, everybody = len(people), int(people.sum())
-    if top is None and many > MOST_ANSWERS:
-        raise ValueError(
-            f"{named(path)}: there are {many:,} different values among {everybody:,} people, and "
-            f"no more than {MOST_ANSWERS:,} are compared unasked: put the rare ones together with "
-            f"--top 100, or have all of them with --top {many}, which takes its time"
-        )
-    if 2 * many > everybody and many > _FEW:
-        say(
-            f"Note: {everybody:,} people hold {many:,} different values, most of them alone. If "
-            "these are names or numbers of people, their shares tell nothing.",
-            err=True,
-        )
-    if top is None or top >= many:
-        return people
-    return np.append(people[:top], people[top:].sum())
 
 
 def _winner(found: ErrorStudy, epsilon: float) -> str:
@@ -268,9 +215,10 @@ def _chosen(found: ErrorStudy, epsilon: float) -> str:
         how = "within two standard errors of it"
     else:
         how = "not within two standard errors of it; more --repetitions show whether this is chance"
+    times = f"{own.l1 / first.l1:.2f} times the smallest l1" if first.l1 else f"l1 {own.l1:.3g}"
     return (
         f"\nIf you name no mechanism and no estimator, murmurs takes {name} with {DEFAULT}: "
-        f"{own.l1 / first.l1:.2f} times the smallest l1, {how}."
+        f"{times}, {how}."
     )
 
 

@@ -396,7 +396,7 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
             batch = next(batches, None)
         if batch is None:
             return
-        segments = _together([_segments_of(path, batch.column(other)) for other in others])
+        segments = _together([_segments_of(path, other, batch.column(other)) for other in others])
         places = range(first, first + len(batch))
         if column == ():
             values: Any = [()] * len(batch)
@@ -408,7 +408,7 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
         first += len(batch)
 
 
-def _segments_of(path: Path, column: Any) -> Coded:
+def _segments_of(path: Path, name: str, column: Any) -> Coded:
     """Return a column of segments: what labels are, and dates."""
     from pyarrow import types
 
@@ -419,7 +419,8 @@ def _segments_of(path: Path, column: Any) -> Coded:
     except TypeError:
         kind = str(column.type).partition("<")[0]
         raise ValueError(
-            f"{named(path)}: segments are text, whole numbers or dates, not of type {kind}"
+            f"{named(path)}: column {shown(name)} must be text, whole numbers or dates, not of "
+            f"type {kind}"
         ) from None
 
 

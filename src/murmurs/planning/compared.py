@@ -17,7 +17,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import meant
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import BY_NAME
-from murmurs.planning.errors import Solve
+from murmurs.planning.errors import Solve, solved_shares
 from murmurs.planning.laws import people_of
 
 DEFAULT = "default"
@@ -105,7 +105,7 @@ def mechanism_of(name: str, make: Make, k: int, epsilon: float) -> Mechanism[Any
 def solvers_of(given: Any) -> dict[str, Solve]:
     """Return estimators by name."""
     found: dict[str, Solve] = {}
-    for name, one in _by_name(given, "estimators", "function counts -> estimate"):
+    for name, one in _by_name(given, "estimators", "function counts -> estimate or shares"):
         if one == DEFAULT:
             found[name] = known_estimators.estimate
         elif isinstance(one, str):
@@ -120,8 +120,8 @@ def solvers_of(given: Any) -> dict[str, Solve]:
             found[name] = one
         else:
             raise TypeError(
-                f"an estimator of a study is a name or a function counts -> estimate, not "
-                f"{shown(one)}"
+                "an estimator of a study is a name or a function counts -> estimate or shares, "
+                f"not {shown(one)}"
             )
     return found
 
@@ -186,10 +186,11 @@ def fitting(
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    solve(counts)
+                    solved = solve(counts)
             except (TypeError, ValueError) as error:
                 reasons.setdefault((solver, name), []).append(str(error))
             else:
+                _check_solved(solver, solved, k)
                 fit.append(solver)
     times = len(sizes) * len(privacy)
     notes = []
@@ -201,3 +202,11 @@ def fitting(
     if not any(found.values()):
         raise ValueError("no estimator fits any mechanism: " + "; ".join(notes))
     return found, tuple(notes)
+
+
+def _check_solved(name: str, solved: Any, k: int) -> None:
+    """Refuse what an estimator returned if it has no shares: that is no matter of fitting."""
+    try:
+        solved_shares(solved, k)
+    except TypeError as error:
+        raise TypeError(f"estimator {shown(name)}: {error}") from None

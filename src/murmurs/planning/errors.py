@@ -11,17 +11,21 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.estimators import NoiseDominates
 from murmurs.mechanism import Mechanism
-from murmurs.numerics.arrays import Integers
+from murmurs.numerics.arrays import Floats, Integers
 from murmurs.planning.measured import Series
 
 if TYPE_CHECKING:
     from murmurs.counts import Counts
-    from murmurs.estimation import Estimate
 
 ERRORS = ("l1", "l2", "largest")
 """Sum of absolute errors of the shares, sum of their squares, largest absolute error."""
 
-Solve = Callable[["Counts"], "Estimate"]
+_ROUNDING = 1e-12
+"""Errors of a share below this are those of arithmetic, and differ between processors."""
+
+Solve = Callable[["Counts"], Any]
+"""Returns an `Estimate`, or the shares alone."""
+
 People = Integers | Callable[[np.random.Generator], Integers]
 """How many people hold each answer: always the same, or drawn in each repetition."""
 
@@ -46,11 +50,31 @@ def errors_of(
             counts = mechanism.simulate(histogram, rng)
             for number, (name, solve) in enumerate(solvers.items()):
                 try:
-                    away = np.abs(solve(counts).shares - truth)
+                    away = np.abs(solved_shares(solve(counts), len(truth)) - truth)
                 except (TypeError, ValueError) as error:
                     raise ValueError(f"estimator {shown(name)} on {mechanism}: {error}") from error
+                away[away < _ROUNDING] = 0.0
                 found[number, :, time] = away.sum(), (away**2).sum(), away.max()
     return [
         Series({"estimator": name}, dict(zip(ERRORS, own, strict=True)))
         for name, own in zip(solvers, found, strict=True)
     ]
+
+
+def solved_shares(solved: Any, k: int) -> Floats:
+    """Return the shares of k answers that an estimator found: those of an estimate, or an array.
+
+    >>> solved_shares([0.25, 0.75], 2)
+    array([0.25, 0.75])
+    """
+    given = getattr(solved, "shares", solved)
+    try:
+        shares = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    if shares.shape != (k,) or not np.isfinite(shares).all():
+        raise TypeError(
+            f"it returned {shown(given)}, and not an Estimate or {k} finite shares: return "
+            "murmurs.estimate(...), or an array with a share for each answer"
+        )
+    return shares

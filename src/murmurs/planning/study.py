@@ -35,7 +35,7 @@ from murmurs.planning.laws import people_of, shares_of
 from murmurs.planning.measured import Series
 from murmurs.planning.rows import Rows
 from murmurs.planning.running import Cell, Progress, run
-from murmurs.present import frames
+from murmurs.present import frames, latex
 from murmurs.present.errors import plot_errors
 from murmurs.present.text import table
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PARAMETERS = ("epsilon", "people", "answers")
+_FORMS = {"epsilon": "g", "people": ",", "answers": ","}
 KEYS = ("mechanism", "estimator", "law", "answers", "people", "epsilon")
 
 
@@ -98,13 +99,31 @@ class ErrorStudy(frames.Tabular):
                 f"{row.answers:,}",
                 f"{row.people:,}",
                 f"{row.epsilon:g}",
-                *(_with_error(getattr(row, e), getattr(row, f"{e}_se")) for e in ERRORS),
+                *("{:.3g} ± {:.1g}".format(*_rounded(row, error)) for error in ERRORS),
             ]
             for row in self.rows[:limit]
         ]
         text = table([*KEYS, *ERRORS], rows, left=3)
         more = len(self.rows) - limit
         return text + (f"\n… and {more} more" if more > 0 else "")
+
+    def to_latex(self) -> str:
+        """Return the table for LaTeX, which needs no package there.
+
+        What is the same in all rows is in a comment above the table.
+        """
+        varying = self._varying(KEYS) or ["mechanism"]
+        fixed = ", ".join(_named(self.rows[0], key) for key in KEYS if key not in varying)
+        rows = [
+            [latex.escaped(f"{getattr(row, key):{_FORMS.get(key, '')}}") for key in varying]
+            + [latex.plus_minus(*_rounded(row, error)) for error in ERRORS]
+            for row in self.rows
+        ]
+        header = [r"$\varepsilon$" if key == "epsilon" else key for key in varying]
+        names = ["$l_1$", "$l_2$", "largest"]
+        about = f"{fixed}; means of {self.repetitions} repetitions with standard errors"
+        left = sum(key not in PARAMETERS for key in varying)
+        return latex.tabular([*header, *names], rows, left=left, about=about.removeprefix("; "))
 
     def plot(
         self,
@@ -123,7 +142,7 @@ class ErrorStudy(frames.Tabular):
         if y not in ERRORS:
             raise ValueError(f"y must be one of {', '.join(ERRORS)}, not {shown(y)}")
         others = [key for key in KEYS if key != x]
-        varying = [key for key in others if len({getattr(row, key) for row in self.rows}) > 1]
+        varying = self._varying(others)
         fixed = [key for key in others if key not in varying]
         groups: dict[str, list[Row]] = {}
         for row in self.rows:
@@ -144,6 +163,10 @@ class ErrorStudy(frames.Tabular):
         names = (x, f"{y}: {what.get(y, 'largest absolute error')}")
         heading = f"{said} · {self.repetitions} repetitions" if said else ""
         return plot_errors(series, styles, names, heading if title is None else title, axes)
+
+    def _varying(self, keys: Iterable[str]) -> list[str]:
+        """Return which of these differ between rows."""
+        return [key for key in keys if len({getattr(row, key) for row in self.rows}) > 1]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -295,6 +318,7 @@ def _named(row: Row, key: str) -> str:
     return f"epsilon {value:g}" if key == "epsilon" else str(value)
 
 
-def _with_error(value: float, error: float) -> str:
-    shown = error if error > 1e-12 * abs(value) else 0.0  # else it is rounding only
-    return f"{value:.3g} ± {shown:.1g}"
+def _rounded(row: Row, error: str) -> tuple[float, float]:
+    """Return a mean and its standard error, which is 0 where it is rounding only."""
+    value, own = getattr(row, error), getattr(row, f"{error}_se")
+    return value, own if own > 1e-12 * abs(value) else 0.0
