@@ -35,5 +35,6 @@ class Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parame
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             near = meant(value, self.choices)
-            error.message = error.message.removesuffix(".") + near if near else error.message
-            raise
+            if not near:
+                raise
+            raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from None
