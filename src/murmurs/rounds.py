@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from murmurs.counts import CountedMechanism, Counts, People
@@ -64,14 +64,18 @@ class Rounds:
             return f"assumes that the {self.reports:,} reports are of as many different people"
         if self.number < 2:
             return f"assumes one report from each of {self.persons:,} people"
-        if isinstance(self.each, int):
-            each, several = f"in every round of {self.each} days", f"{self.number} rounds"
-        else:
-            each, several = f"every {self.each}", f"{self.number} {self.each}s"
+        several = "rounds" if isinstance(self.each, int) else f"{self.each}s"
         return (
-            f"assumes the same people {each}: {self.reports:,} reports in {several} from "
-            f"{self.persons:,} people"
+            f"assumes the same people {self.often}: {self.reports:,} reports in {self.number} "
+            f"{several} from {self.persons:,} people"
         )
+
+    @property
+    def often(self) -> str:
+        """How often the same people report."""
+        if isinstance(self.each, int):
+            return f"in every round of {self.each} days"
+        return f"every {self.each}"
 
     def apply(self, counts: Counts) -> Counts:
         """Return counts of these reports that know whose they are."""
@@ -137,3 +141,24 @@ def _pairs(rounds: Iterable[int]) -> int:
     """
     ordered = sorted(rounds, reverse=True)
     return sum((2 * place + 1) * n for place, n in enumerate(ordered))
+
+
+def assumption_of(several: Sequence[Rounds], only: Sequence[str | None]) -> str:
+    """Return what is assumed about the people of several parts, as a part of a sentence.
+
+    ``only`` names the round that a part is from, if it is from one of several.
+    """
+    first = several[0]
+    if len(several) == 1:
+        alone = f", in the round that began on {only[0]} alone" if only[0] else ""
+        return first.assumption + alone
+    if first.people == "different":
+        total = sum(rounds.reports for rounds in several)
+        return f"assumes that the {total:,} reports are of as many different people"
+    if any(only):
+        return (
+            f"assumes the same people {first.often}, and takes the largest round of each part alone"
+        )
+    if all(rounds.number < 2 for rounds in several):
+        return f"assumes the same people {first.often}, and one report from each in every part"
+    return f"assumes the same people {first.often}, and in every part as few people as there can be"

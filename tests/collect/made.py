@@ -172,6 +172,19 @@ def sorted_rows(data: bytes, asked: Asked) -> list[bytes]:
     return sorted(data[i : i + size] for i in range(0, len(data), size))
 
 
+def check_days(store: Any, model: Model, fingerprint: str, asked: Asked) -> None:
+    """Check the counts of each day and segment, which a store reads in one go."""
+    found: dict[tuple[int, str | None], Any] = {}
+    for day, segment, n, cells in store.by_day(Part(fingerprint, asked.name)):
+        before, sums = found.get((day, segment), (0, np.zeros_like(cells)))
+        found[day, segment] = (before + n, sums + cells)
+    days = model.days(fingerprint, asked.name)
+    assert {key: n for key, (n, _) in found.items()} == days
+    for day, segment in list(days)[:3]:
+        wanted = model.counts(Part(fingerprint, asked.name, segment, day, day))
+        assert np.array_equal(found[day, segment][1], wanted.cells)
+
+
 def check_same(store: Any, model: Model, parts: Iterable[Part] | None = None) -> None:
     """Check that a store holds what the model holds, to the last unit."""
     found = {c.survey.fingerprint: c.state for c in store.collections()}
@@ -180,6 +193,7 @@ def check_same(store: Any, model: Model, parts: Iterable[Part] | None = None) ->
         survey = FORMS[fingerprint].survey
         for asked in survey.reported:
             assert store.days(fingerprint, asked.name) == model.days(fingerprint, asked.name)
+            check_days(store, model, fingerprint, asked)
             for part in parts if parts is not None else (Part(fingerprint, asked.name),):
                 if (part.survey, part.question) != (fingerprint, asked.name):
                     continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from murmurs.collect.collector import Settings
-from murmurs.collect.disclosure import Disclosure, runs_of
-from murmurs.collect.store import ERA, Part
-from murmurs.counts import Counts
+from murmurs.collect.disclosure import Disclosure, Shown, runs_of
+from murmurs.collect.store import ERA, Entry, Part
 from murmurs.submission import JSON_TYPE, SubmissionForm
 from murmurs.survey import Survey
 from tests.collect.running import DAY, Reply, Running, running
@@ -33,7 +32,7 @@ SURVEY = Survey.from_toml(
     mechanism = {{name = "KRR", epsilon = 1.0}}
     """
 )
-HOT = SURVEY.question("hot")
+LIVE = Settings(complete_days=False)
 
 
 class Made:
@@ -48,9 +47,10 @@ class Made:
     def changes(self, survey: str) -> int:
         return ERA
 
-    def counts(self, part: Part) -> Counts:
-        n = sum(self.numbers[key] for key in self.meant(part))
-        return Counts(HOT.mechanism, n, np.array([n, 0]))
+    def by_day(self, part: Part) -> Iterator[Entry]:
+        for day, segment in self.meant(part):
+            n = self.numbers[day, segment]
+            yield Entry(day, segment, n, np.array([n, 0]))
 
     def meant(self, part: Part) -> list[tuple[int, str | None]]:
         first, last = part.first_day, part.last_day
@@ -65,10 +65,14 @@ class Made:
 
 def shown_days(made: Made, part: Part, today: int) -> frozenset[tuple[int, str | None]]:
     """Return the days and segments that a result of complete days is computed from."""
-    disclosure = Disclosure(made, complete_days=True)  # type: ignore[arg-type]
-    return frozenset(
+    disclosure = Disclosure(made, lambda minimum: True)  # type: ignore[arg-type]
+    of_reports = frozenset(
         key for piece in disclosure.parts(SURVEY, part, today) for key in made.meant(piece)
     )
+    shown = disclosure.shown(SURVEY, {"all": part}, today).get("all", Shown())
+    assert shown.n == sum(made.numbers[key] for key in of_reports)
+    assert (disclosure.number(SURVEY, part, today) or 0) == shown.n
+    return of_reports
 
 
 @given(
@@ -101,7 +105,7 @@ def test_no_two_results_differ_by_fewer_reports_than_the_minimum(
 def test_a_rule_for_each_result_alone_would_tell_a_single_day() -> None:
     """The wrong rule that the test above rejects: each result has enough, their difference not."""
     made = Made({(1, "north"): 150, (2, "north"): 3})
-    both = [made.counts(Part("", "hot", None, 1, last)).n for last in (1, 2)]
+    both = [sum(e.n for e in made.by_day(Part("", "hot", None, 1, last))) for last in (1, 2)]
     assert min(both) >= MINIMUM > both[1] - both[0] > 0
     shown = [shown_days(made, Part("", "hot", None, 1, last), today=9) for last in (1, 2)]
     assert shown[0] == shown[1] == {(1, "north")}
@@ -127,7 +131,8 @@ def sent(served: Running, people: int, segment: str = "north") -> None:
 
 
 def test_the_present_day_is_shown_in_steps_of_the_minimum(tmp_path: Path) -> None:
-    with running(tmp_path, SURVEY) as served:
+    with running(tmp_path, SURVEY, settings=LIVE) as served:
+        served.collector.disclosure._below = lambda most: 0
         token = served.token("read")
 
         def reports(query: str = "") -> int | None:
@@ -166,7 +171,8 @@ def test_the_present_day_is_shown_in_steps_of_the_minimum(tmp_path: Path) -> Non
 
 def test_nothing_is_shown_of_a_survey_that_was_deleted_and_published_again(tmp_path: Path) -> None:
     """Neither a result that was kept, nor what was shown of the present day."""
-    with running(tmp_path, SURVEY) as served:
+    with running(tmp_path, SURVEY, settings=LIVE) as served:
+        served.collector.disclosure._below = lambda most: 0
         admin = served.token("admin")
         sent(served, 150)
         assert served.get("/results/few/hot", admin).document["reports"] == 150

@@ -102,7 +102,7 @@ class Reordered:
     def is_longitudinal(self) -> bool:
         return self.mechanism.is_longitudinal
 
-    def repeated(self, times: int) -> Channel:
+    def repeated(self, times: float) -> Channel:
         assert times == 1
         return self.channel
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -15,15 +14,19 @@ from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.collector import Collector
 from murmurs.collect.compute import (
     LIKELIHOOD,
+    Counted,
     Kind,
     Options,
     Result,
     Task,
     is_long,
+    is_pooled,
     is_searched,
     unit_of,
 )
+from murmurs.collect.disclosure import Days, Shown
 from murmurs.collect.operations import Call
+from murmurs.collect.periods import apart_in_time, between, periods_of, side
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
@@ -34,10 +37,16 @@ from murmurs.joint import Joint
 from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
 from murmurs.promise import promise
-from murmurs.terms import period_number
+from murmurs.rounds import people_of, round_of, rounds_of
 
 MOST_PERIODS = 400
 """Periods of a trend."""
+
+MOST_AT_ONCE = 500
+"""Periods times answers of a trend that takes no more than a moment."""
+
+MOST_ENTRIES = 2000
+"""Days times segments that are read for a trend in no more than a moment."""
 
 
 def entry_of(collector: Collector, call: Call) -> Entry:
@@ -65,6 +74,9 @@ class Asking:
             )
         self.unit = unit_of(self.survey, self.name)
         self.today = collector.unfinished_day
+        self.people = call.query.people or people_of(self.survey.terms, self.unit.mechanism)
+        self.days: Days = {}
+        """The number of reports by day and segment, as of `look`."""
         self.candidates = self._candidates(call.body)
         self.options = self._options()
         if kind != "estimate" and self.candidates is None and is_searched(self.survey, self.name):
@@ -117,11 +129,9 @@ class Asking:
             )
 
     def _options(self) -> Options:
-        fields = ("level", "target", "method", "complete")
-        more = ("people", "alphabet", "error_rate", "control")
-        query = self.query
-        given = {name: getattr(query, name) for name in (*fields, *more) if hasattr(query, name)}
-        return Options(candidates=self.candidates, **given)
+        fields = ("level", "target", "method", "complete", "alphabet", "error_rate", "control")
+        given = {name: getattr(self.query, name) for name in fields if hasattr(self.query, name)}
+        return Options(candidates=self.candidates, people=self.people, **given)
 
     @property
     def key(self) -> Hashable:
@@ -129,19 +139,24 @@ class Asking:
         query = msgspec.structs.asdict(self.query)
         del query["format"]
         query["candidates"] = _frozen(self.candidates)
-        settled = self.survey.terms.minimum_reports is None
-        day = None if settled and not self.collector.settings.complete_days else self.today
+        minimum = self.survey.terms.minimum_reports or 1
+        settled = minimum == 1 and not self.collector.settings.only_complete(minimum)
+        day = None if settled else self.today
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
 
     @property
     def is_long(self) -> bool:
         """Whether the result may take more than a moment: it is then computed by the worker."""
         count = 0 if isinstance(self.candidates, Mapping) else len(self.candidates or ())
-        if self.options.method == LIKELIHOOD:
+        if self.options.method == LIKELIHOOD or is_long(self.survey, self.name, count, self.kind):
             return True
-        return is_long(self.survey, self.name, count, self.kind)
+        if self.kind != "trend":
+            return False
+        answers = max(count, len(self.survey.asked(self.name).labels), 10)
+        periods = len(self.named_parts())
+        return periods * answers > MOST_AT_ONCE or len(self.days) > MOST_ENTRIES
 
-    def state(self) -> tuple[int, Hashable]:
+    def look(self) -> tuple[int, Hashable]:
         """Return the number of changes, and what differs once reports have been deleted.
 
         A result that took long is shown for a while after changes, but not if some of its reports
@@ -149,10 +164,10 @@ class Asking:
         """
         store, fingerprint = self.collector.store, self.entry.fingerprint
         changes = store.changes(fingerprint)
+        self.days = store.days(fingerprint, self.unit.name)
         if not self.is_long:  # it is shown only as long as nothing changes
             return changes, None
-        days = store.days(fingerprint, self.unit.name)
-        return changes, (changes // ERA, min((day for day, _ in days), default=None))
+        return changes, (changes // ERA, min((day for day, _ in self.days), default=None))
 
     def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:
         """Return a part of the reports, if the survey has the segment."""
@@ -178,24 +193,57 @@ class Asking:
             return _sides(self)
         return {"all": self.part(query.from_, query.to, query.segment)}
 
-    def task(self) -> Task:
+    def named_parts(self) -> dict[str, Part]:
+        """Return the named parts whose shares are estimated: for a trend, its periods."""
+        return self._periods(self.parts()["all"]) if self.kind == "trend" else self.parts()
+
+    def task(self, going_on: Callable[[], None] = lambda: None) -> Task:
         """Read the counts, and return what is to be computed from them."""
-        parts, disclosure = self.parts(), self.collector.disclosure
-        if self.kind == "trend":
-            parts = self._periods(parts["all"])
+        parts = self.named_parts()
         if self.options.method == LIKELIHOOD:
             return self._of_reports(parts)
-        days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
-        found = []
-        for name, part in parts.items():
-            counts = disclosure.counts(self.survey, part, self.today, days)
-            if counts is not None:
-                found.append((name, counts.n, counts.cells))
+        one_round = self.people == "same" and not is_pooled(self.survey, self.name)
+        found = self._rounds(parts, going_on) if one_round else self._whole(parts, going_on)
         needed = 2 if self.kind != "estimate" else 1
         if len(found) < needed or (self.kind == "compare" and len(found) < len(parts)):
-            raise self._too_few(needed)
+            raise self._too_few(needed, one_round=one_round)
         text = self.entry.published.decode()
         return Task(text, self.name, self.kind, tuple(found), self.options)
+
+    def _whole(self, parts: dict[str, Part], going_on: Callable[[], None]) -> list[Counted]:
+        """Return the counts of parts, each with what is assumed about its people."""
+        disclosure = self.collector.disclosure
+        shown = disclosure.shown(self.survey, parts, self.today, self.days, going_on)
+        return [self._counted(name, shown[name]) for name in parts if name in shown]
+
+    def _rounds(self, parts: dict[str, Part], going_on: Callable[[], None]) -> list[Counted]:
+        """Return the counts of one round in each part: that with the most reports.
+
+        Questions that are asked together are estimated from one report of each person.
+        """
+        each, days = round_of(self.survey.terms), [day for day, _ in self.days]
+        rounds = {
+            (name, first): part
+            for name, whole in parts.items()
+            for first, part in periods_of(days, each, whole).items()
+        }
+        if not rounds:
+            return []
+        disclosure = self.collector.disclosure
+        shown = disclosure.shown(self.survey, rounds, self.today, self.days, going_on)
+        found = []
+        for name in parts:
+            own = [(shown[key].n, key) for key in shown if key[0] == name]
+            if own:
+                _, key = max(own)
+                found.append(self._counted(name, shown[key], key[1]))
+        return found
+
+    def _counted(self, name: str, shown: Shown, only: str | None = None) -> Counted:
+        assert shown.cells is not None
+        numbers = {date_of(day): n for day, n in shown.days.items()}
+        rounds = rounds_of(numbers, self.survey.terms, self.people)
+        return Counted(name, shown.n, shown.cells, rounds, only)
 
     def _of_reports(self, parts: dict[str, Part]) -> Task:
         """Return what is to be computed from the reports themselves, and from their counts."""
@@ -213,13 +261,34 @@ class Asking:
                 f"method {LIKELIHOOD} is for the table of {shown(self.unit.name)}, not for its "
                 "questions, trends or comparisons: choose another method",
             )
-        mechanism, reports = self.unit.mechanism, list(self._kept(parts["all"]))
+        mechanism, whole, only = self.unit.mechanism, parts["all"], None
+        if self.people == "same":
+            whole, only = self._largest_round(whole)
+        reports = list(self._kept(whole))
         if not reports:
-            raise self._too_few(1)
+            raise self._too_few(1, one_round=only is not None)
         counts = mechanism.count_checked(joined(reports, mechanism.shape))
-        found = (("all", counts.n, counts.cells),)
+        rounds = rounds_of({date_of(self.today): counts.n}, self.survey.terms, self.people)
+        found = (Counted("all", counts.n, counts.cells, rounds, only),)
         text = self.entry.published.decode()
         return Task(text, self.name, self.kind, found, self.options, tuple(reports))
+
+    def _largest_round(self, whole: Part) -> tuple[Part, str | None]:
+        """Return the round with the most reports among those that may be shown."""
+        rounds = periods_of((day for day, _ in self.days), round_of(self.survey.terms), whole)
+        disclosure, most = self.collector.disclosure, (0, "")
+        for name, part in rounds.items():
+            pieces = disclosure.parts(self.survey, part, self.today)
+            most = max(most, (sum(self._number(piece) for piece in pieces), name))
+        return (rounds[most[1]], most[1]) if most[1] else (whole, None)
+
+    def _number(self, part: Part) -> int:
+        """Return the number of reports of a part."""
+        return sum(
+            n
+            for (day, own), n in self.days.items()
+            if part.segment in (None, own) and between(day, part)
+        )
 
     def _kept(self, part: Part) -> Iterator[bytes]:
         """Return the reports that are kept, in batches, unless they are too many for the memory."""
@@ -236,31 +305,24 @@ class Asking:
                     )
                 yield batch
 
-    def _too_few(self, needed: int) -> RefusedError:
+    def _too_few(self, needed: int, *, one_round: bool = False) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1
         each = " in each of two periods or segments" if needed > 1 else ""
-        return RefusedError(
-            404, "few", f"results are shown from {minimum} reports on{each}: there are fewer so far"
-        )
+        said = f"results are shown from {minimum} reports on{each}: there are fewer so far"
+        if self.collector.settings.only_complete(minimum):
+            said += " on days that are over"
+        if one_round:
+            said += " in any one round; people=different takes all rounds together"
+        return RefusedError(404, "few", said)
 
     def _periods(self, whole: Part) -> dict[str, Part]:
-        """Return the periods that have reports, each named by its first day."""
-        days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
-        by, found = self.query.by, {}
-        for day in sorted({day for day, _ in days}):
-            if not _between(day, whole):
-                continue
-            number = period_number(by, date_of(day))
-            first, last = _bounds(by, day)
-            found[number] = (max(first, whole.first_day or first), _least(last, whole.last_day))
+        """Return the periods of a trend that have reports."""
+        found = periods_of((day for day, _ in self.days), self.query.by, whole)
         if len(found) > MOST_PERIODS:
             raise RefusedError(
                 400, "query", f"these are {len(found)} periods; at most {MOST_PERIODS} are compared"
             )
-        return {
-            _label(by, first): Part(whole.survey, whole.question, whole.segment, first, last)
-            for first, last in found.values()
-        }
+        return found
 
     def dressed(self, result: Result) -> Result:
         """Return a result that says what it is about."""
@@ -296,39 +358,6 @@ def _frozen(candidates: Any) -> Hashable:
     return tuple(candidates.items()) if isinstance(candidates, Mapping) else candidates
 
 
-def _between(day: int, part: Part) -> bool:
-    return (part.first_day is None or part.first_day <= day) and (
-        part.last_day is None or day <= part.last_day
-    )
-
-
-def _least(last: int, given: int | None) -> int:
-    return last if given is None else min(last, given)
-
-
-def _bounds(by: str, day: int) -> tuple[int, int]:
-    """Return the first and last day of the period that a day is in.
-
-    >>> [str(date_of(end)) for end in _bounds("week", 20_908)]
-    ['2027-03-29', '2027-04-04']
-    >>> [str(date_of(end)) for end in _bounds("month", 20_908)]
-    ['2027-03-01', '2027-03-31']
-    """
-    date = date_of(day)
-    if by == "day":
-        return day, day
-    if by == "week":
-        first = day - date.weekday()
-        return first, first + 6
-    following = (date.replace(day=28) + datetime.timedelta(4)).replace(day=1)
-    return day - date.day + 1, day_of(following) - 1
-
-
-def _label(by: str, first: int) -> str:
-    date = date_of(first)
-    return date.strftime("%Y-%m") if by == "month" else date.isoformat()
-
-
 def _sides(asking: Asking) -> dict[str, Part]:
     """Return the two sides of a comparison, which must have no report in common."""
     query = asking.query
@@ -341,24 +370,12 @@ def _sides(asking: Asking) -> dict[str, Part]:
     first = query.other_from if is_period else query.from_
     last = query.other_to if is_period else query.to
     two = asking.part(first, last, query.other_segment or query.segment)
-    apart_in_time = (one.last_day is not None and two.first_day is not None) and (
-        one.last_day < two.first_day
-    )
-    apart_in_time |= (two.last_day is not None and one.first_day is not None) and (
-        two.last_day < one.first_day
-    )
     by_segment = None not in (one.segment, two.segment) and one.segment != two.segment
-    if not apart_in_time and not by_segment:
+    if not apart_in_time(one, two) and not by_segment:
         raise RefusedError(
             400,
             "query",
             "the two sides have reports in common: compare two segments, or two periods of which "
             "one ends before the other begins",
         )
-    return {_side(one): one, _side(two): two}
-
-
-def _side(part: Part) -> str:
-    ends = [None if day is None else str(date_of(day)) for day in (part.first_day, part.last_day)]
-    period = "" if ends == [None, None] else f"{ends[0] or '…'} to {ends[1] or '…'}"
-    return " ".join(text for text in (part.segment, period) if text)
+    return {side(one): one, side(two): two}

@@ -44,10 +44,17 @@ class Settings:
     """Whether a submission needs a key: a token with the scope "submit"."""
     origins: tuple[str, ...] = ()
     """Origins of web pages that may send submissions and read results; ("*",) for all."""
-    complete_days: bool = False
-    """Whether results leave the present day out; see `murmurs.collect.disclosure`."""
+    complete_days: bool | None = None
+    """Whether results leave the present day out; see `murmurs.collect.disclosure`. None: if a
+    survey has a minimum and anybody may submit."""
     refresh_seconds: float = 2.0
     """How often surveys and tokens are read again, as other processes may have changed them."""
+
+    def only_complete(self, minimum: int) -> bool:
+        """Whether results of a survey with this minimum leave the present day out."""
+        if self.complete_days is not None:
+            return self.complete_days
+        return minimum > 1 and not self.keys
 
 
 class Collector:
@@ -64,7 +71,7 @@ class Collector:
         self.settings = Settings() if settings is None else settings
         self.limits, self.metrics = self.settings.limits, Metrics()
         self.catalogue = Catalogue()
-        self.disclosure = Disclosure(store, complete_days=self.settings.complete_days)
+        self.disclosure = Disclosure(store, self.settings.only_complete)
         self.jobs, self.pools = Jobs(), Pools()
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from murmurs.mechanisms.prefixes import Prefixes
 from murmurs.mechanisms.product import Product
 from murmurs.numerics.arrays import Integers
 from murmurs.question import Question
+from murmurs.rounds import Rounds, assumption_of, repeatable
 from murmurs.survey import Survey
 
 LIKELIHOOD = "report_likelihood"
@@ -59,6 +60,17 @@ class Options:
     control: Control = "bonferroni"
 
 
+class Counted(NamedTuple):
+    """The counts of a period or segment, and whose reports they are taken to be."""
+
+    name: str
+    n: int
+    cells: Integers
+    rounds: Rounds
+    only: str | None = None
+    """The first day of the round that they are from, if there may be others."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be computed: of which question, from which counts, under which names."""
@@ -67,8 +79,8 @@ class Task:
     """The published survey."""
     question: str
     kind: Kind
-    counts: tuple[tuple[str, int, Integers], ...]
-    """A name, the number of reports and the cells, for each period or segment."""
+    counts: tuple[Counted, ...]
+    """Those of each period or segment."""
     options: Options = field(default_factory=Options)
     reports: tuple[bytes, ...] = ()
 
@@ -97,6 +109,23 @@ def is_searched(survey: Survey, name: str) -> bool:
     return not isinstance(asked, Joint) and isinstance(asked.mechanism, Prefixes | NGrams)
 
 
+def is_pooled(survey: Survey, name: str) -> bool:
+    """Whether several rounds of the same people are estimated together.
+
+    Those of questions that are asked together are not, as their table is about one report of each
+    person; nor are those of a mechanism whose permanent noise is known for one round only.
+    """
+    asked, unit = survey.asked(name), unit_of(survey, name)
+    if isinstance(asked, Joint):
+        return False
+    if isinstance(unit, Joint):
+        if unit.once:
+            return False
+        place = unit.names.index(name)
+        return repeatable(cast("Product | OpenProduct", unit.mechanism).parts[place])
+    return repeatable(asked.mechanism)
+
+
 def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
@@ -110,9 +139,9 @@ def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
 def compute(task: Task, progress: Progress) -> Result:
     """Return the result of a task."""
     survey = Survey.from_json(task.survey)
-    unit, options = unit_of(survey, task.question), task.options
+    unit = unit_of(survey, task.question)
     estimates: dict[str, Estimate | Discovery] = {}
-    for number, (name, n, cells) in enumerate(task.counts):
+    for number, (name, n, cells, rounds, _) in enumerate(task.counts):
         counts = Counts(unit.mechanism, n, cells)
 
         def partly(done: float, before: int = number) -> None:
@@ -120,26 +149,33 @@ def compute(task: Task, progress: Progress) -> Result:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes say it
-            estimates[name] = _estimate(survey, task, counts, partly)
+            estimates[name] = _estimate(survey, task, counts, rounds, partly)
         partly(1.0)
+    return assuming(_result(task, estimates), task.counts)
+
+
+def _result(task: Task, estimates: dict[str, Estimate | Discovery]) -> Result:
+    options = task.options
     if task.kind == "estimate":
         [found] = estimates.values()
         return _shown(found, options)
     several = cast("dict[str, Estimate]", estimates)  # nobody searches to compare
     if task.kind == "trend":
-        return _shown_trend(trend(several, people=options.people), options)
+        shown = trend(several, people=options.people, target=options.target)
+        return _shown_trend(shown, options)
     (first, one), (second, two) = several.items()
     return _shown_difference(one.difference(two, options.target, names=(first, second)), options)
 
 
 def _estimate(
-    survey: Survey, task: Task, counts: Counts, progress: Progress
+    survey: Survey, task: Task, counts: Counts, rounds: Rounds, progress: Progress
 ) -> Estimate | Discovery:
     asked, unit, options = survey.asked(task.question), unit_of(survey, task.question), task.options
     if asked.name != unit.name and isinstance(unit, Joint):
         if unit.once:
             return unit.estimate(counts, options.method).margin(asked.name)
         asked, counts = _margin(unit, asked.name, counts)
+    counts = rounds.apply(counts)
     candidates: Any = options.candidates
     if isinstance(asked.mechanism, Prefixes | NGrams) and candidates is None:
         return discover(
@@ -213,3 +249,25 @@ def packed(result: Result) -> Result:
         for name, column in result.columns.items()
     }
     return Result(result.document, columns, result.text)
+
+
+def assuming(result: Result, counted: Sequence[Counted]) -> Result:
+    """Return a result that says what was assumed about the people behind the reports."""
+    people = counted[0].rounds.people
+    said = assumption_of([own.rounds for own in counted], [own.only for own in counted])
+    numbers = [own.rounds.persons for own in counted]
+    single = len(counted) == 1
+    document = {
+        **result.document,
+        "people": people,
+        "assumed_people": numbers[0] if single else numbers,
+        "assumption": said,
+    }
+    columns, text = dict(result.columns), result.text
+    rows = max((len(column) for column in columns.values()), default=0)
+    if rows:
+        columns["people"] = [people] * rows
+    if "notes" in document:
+        document["notes"] = [note for note in document["notes"] if not note.startswith("assumes ")]
+    lines = [line for line in text.splitlines() if not line.startswith("Note: assumes ")]
+    return Result(document, columns, "\n".join([*lines, f"Note: {said}."]))

@@ -6,6 +6,7 @@ a request are read with these types, so that the document, which is made from th
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -214,12 +215,44 @@ def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
         else:
             found[name] = value
     try:
-        return msgspec.convert(found, kind, strict=False)
+        return _given(msgspec.convert(found, kind, strict=False), found, fields)
     except (msgspec.ValidationError, ValueError) as error:
         said = str(error).replace(_NO_DATE, "a date is written as 2027-03-31")
         raise RefusedError(
             400, "query", f"the query is not accepted: {said}; /openapi.json has what is"
         ) from None
+
+
+def _given(
+    query: msgspec.Struct, found: Mapping[str, Any], fields: Mapping[str, Any]
+) -> msgspec.Struct:
+    """Return a query without a value that was read as none, as msgspec reads "null" in a text."""
+    for name, value in found.items():
+        field = fields[name]
+        if getattr(query, field.name) is not None:
+            continue
+        if name in _texts(type(query)):
+            setattr(query, field.name, value)  # a segment may be called so
+            continue
+        raise ValueError(
+            f"{value!r} is no value of {name!r}: leave the parameter out for its default"
+        )
+    return query
+
+
+@functools.cache
+def _texts(kind: type[msgspec.Struct]) -> frozenset[str]:
+    """Return the parameters that may be any text."""
+    described: Any = msgspec.inspect.type_info(kind)
+    return frozenset(field.encode_name for field in described.fields if _is_text(field.type))
+
+
+def _is_text(found: Any) -> bool:
+    if isinstance(found, msgspec.inspect.Metadata):
+        return _is_text(found.type)
+    if isinstance(found, msgspec.inspect.UnionType):
+        return any(map(_is_text, found.types))
+    return isinstance(found, msgspec.inspect.StrType) and found.pattern is None
 
 
 MANY = frozenset({"candidates"})

@@ -40,6 +40,10 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}
     from_: Annotated[Day | None, _told("The first day of arrival, in UTC.")] = None
     to: Annotated[Day | None, _told("The last day of arrival, in UTC.")] = None
     segment: Annotated[str | None, _told("One segment; by default all of them.")] = None
+    people: Annotated[
+        Literal["different", "same"] | None,
+        _told("Whether the same people report in every round; by default as the survey says."),
+    ] = None
     level: Annotated[
         float, msgspec.Meta(ge=0.5, le=1 - 1e-9, description="The level of the intervals.")
     ] = 0.95
@@ -74,9 +78,6 @@ class TrendQuery(Query):
     """Also which periods."""
 
     by: Annotated[Literal["day", "week", "month"], _told("The length of a period.")] = "week"
-    people: Annotated[
-        Literal["different", "same"], _told("Whether the same people answered each time.")
-    ] = "different"
 
 
 class CompareQuery(Query):

@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.joint import Asked
+from murmurs.numerics.arrays import Integers
 from murmurs.submission import Submission
 from murmurs.survey import Survey
 
@@ -62,6 +63,15 @@ class Part:
     first_day: int | None = None
     last_day: int | None = None
     """The last day that is included."""
+
+
+class Entry(NamedTuple):
+    """What was collected on a day from a segment: so many reports, added up in cells."""
+
+    day: int
+    segment: str | None
+    n: int
+    cells: Integers
 
 
 @dataclass(frozen=True)
@@ -121,6 +131,14 @@ class Store(ABC):
     @abstractmethod
     def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
         """Return the number of reports to a question by day and segment."""
+
+    @abstractmethod
+    def by_day(self, part: Part) -> Iterator[Entry]:
+        """Return the counts of a part by day and segment, read once and in one go.
+
+        They are those of the moment of the first. A day and segment may come twice: its counts are
+        the sum.
+        """
 
     @abstractmethod
     def reports(self, part: Part) -> Iterator[bytes]:

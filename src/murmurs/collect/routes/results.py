@@ -27,6 +27,8 @@ from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.store import Part
 from murmurs.collect.wording import in_a_request
+from murmurs.counts import People
+from murmurs.rounds import people_of
 
 WAIT = 1.0
 """Seconds for which a request waits for the worker before it is told to come back."""
@@ -53,6 +55,8 @@ class Summary(msgspec.Struct):
     segments: list[str]
     questions: dict[str, int | None]
     """The number of reports to each question; null if they are too few to be shown."""
+    people: dict[str, People]
+    """Whether the same people report in every round, as results assume unless told otherwise."""
 
 
 async def _summary(collector: Collector, call: Call) -> Reply:
@@ -62,8 +66,8 @@ async def _summary(collector: Collector, call: Call) -> Reply:
     def numbers() -> dict[str, int | None]:
         found: dict[str, int | None] = {}
         for asked in survey.reported:
-            counts = collector.disclosure.counts(survey, Part(entry.fingerprint, asked.name), today)
-            found[asked.name] = None if counts is None else counts.n
+            part = Part(entry.fingerprint, asked.name)
+            found[asked.name] = collector.disclosure.number(survey, part, today)
         return found
 
     return json_reply(
@@ -75,6 +79,7 @@ async def _summary(collector: Collector, call: Call) -> Reply:
             survey.terms.minimum_reports or 1,
             list(survey.segments),
             await collector.pools.run("results", numbers),
+            {asked.name: people_of(survey.terms, asked.mechanism) for asked in survey.reported},
         )
     )
 
@@ -82,7 +87,7 @@ async def _summary(collector: Collector, call: Call) -> Reply:
 async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     asking = Asking(collector, call, kind)
     asking.parts()  # refuses what makes no sense before anything is read
-    changes, reports = await collector.pools.run("results", asking.state)
+    changes, reports = await collector.pools.run("results", asking.look)
     key, jobs = (asking.key, reports), collector.jobs
     found = jobs.find(key, changes)
     if found is None:

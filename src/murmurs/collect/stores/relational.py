@@ -8,7 +8,9 @@ day, and into rows of ``kept`` where reports are kept.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import math
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +22,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.collect.store import (
     Collection,
+    Entry,
     Part,
     Store,
     Token,
@@ -59,6 +62,19 @@ series in (
     and (cast(:segment as text) is null or segment = :segment)
 ) and day between :first and :last
 """
+_FOUND = """
+from {table} as found join series on series.number = found.series
+where series.survey = :survey and series.question = :question
+and (cast(:segment as text) is null or series.segment = :segment)
+and found.day between :first and :last
+"""
+_COUNTED_BY_DAY = (
+    f"select found.day, series.segment, found.n, found.cells {_FOUND.format(table='counts')}"
+)
+_NOT_YET_BY_DAY = (
+    f"select found.day, series.segment, found.reports {_FOUND.format(table='recent')} "
+    "order by found.series, found.day"
+)
 _COUNTED = f"select n, cells from counts where {_MEANT}"
 _NOT_YET = f"select reports from recent where {_MEANT}"
 _KEPT = (
@@ -261,6 +277,21 @@ class Relational(Store):
                 n += number
                 cells += unpack_cells(blob, cells.shape)
         return Counts(mechanism, n, cells)
+
+    def by_day(self, part: Part) -> Iterator[Entry]:
+        """Return the counts of a part by day and segment, read once and in one go."""
+        with self._read() as session:
+            asked, where = self._meant(session, part)
+            mechanism = asked.mechanism
+            shape = mechanism.channel.cells
+            some = max(1, min(1000, 2**18 // math.prod(shape)))
+            for day, segment, n, blob in session.stream(_COUNTED_BY_DAY, at_once=some, **where):
+                yield Entry(day, segment, n, unpack_cells(blob, shape))
+            waiting = session.stream(_NOT_YET_BY_DAY, **where)
+            for (day, segment), rows in itertools.groupby(waiting, lambda row: row[:2]):
+                blobs = (row[2] for row in rows)
+                found = mechanism.count_checked(folding.joined(blobs, mechanism.shape))
+                yield Entry(day, segment, found.n, found.cells)
 
     def days(self, survey: str, question: str) -> dict[tuple[int, str | None], int]:
         """Return the number of reports to a question by day and segment."""

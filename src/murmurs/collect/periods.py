@@ -1,0 +1,85 @@
+"""Periods: how the reports of a question are divided into days, weeks, months or rounds."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+from murmurs.collect.catalogue import date_of, day_of
+from murmurs.collect.store import Part
+from murmurs.terms import Period, period_number
+
+
+def periods_of(days: Iterable[int], by: Period, whole: Part) -> dict[str, Part]:
+    """Return the periods of a part that have reports, each named by its first day, in order."""
+    found: dict[int, tuple[int, int]] = {}
+    for day in sorted(set(days)):
+        if between(day, whole):
+            number = period_number(by, date_of(day))
+            if number not in found:
+                first, last = bounds(by, day)
+                found[number] = (_most(first, whole.first_day), _least(last, whole.last_day))
+    return {
+        label(by, first): Part(whole.survey, whole.question, whole.segment, first, last)
+        for first, last in found.values()
+    }
+
+
+def bounds(by: Period, day: int) -> tuple[int, int]:
+    """Return the first and last day of the period that a day is in.
+
+    >>> [str(date_of(end)) for end in bounds("week", 20_908)]
+    ['2027-03-29', '2027-04-04']
+    >>> [str(date_of(end)) for end in bounds("month", 20_908)]
+    ['2027-03-01', '2027-03-31']
+    >>> [str(date_of(end)) for end in bounds(90, 20_908)]
+    ['2027-03-07', '2027-06-04']
+    """
+    date = date_of(day)
+    if isinstance(by, int):
+        return day // by * by, day // by * by + by - 1
+    if by == "day":
+        return day, day
+    if by == "week":
+        first = day - date.weekday()
+        return first, first + 6
+    following = (date.replace(day=28) + datetime.timedelta(4)).replace(day=1)
+    return day - date.day + 1, day_of(following) - 1
+
+
+def label(by: Period, first: int) -> str:
+    """Return the name of the period that begins on a day."""
+    date = date_of(first)
+    return date.strftime("%Y-%m") if by == "month" else date.isoformat()
+
+
+def side(part: Part) -> str:
+    """Return the name of one side of a comparison."""
+    ends = [None if day is None else str(date_of(day)) for day in (part.first_day, part.last_day)]
+    period = "" if ends == [None, None] else f"{ends[0] or '…'} to {ends[1] or '…'}"
+    return " ".join(text for text in (part.segment, period) if text)
+
+
+def apart_in_time(one: Part, two: Part) -> bool:
+    """Whether one of two parts ends before the other begins."""
+    return any(
+        before.last_day is not None
+        and after.first_day is not None
+        and before.last_day < after.first_day
+        for before, after in ((one, two), (two, one))
+    )
+
+
+def between(day: int, part: Part) -> bool:
+    """Whether a day is in a part."""
+    return (part.first_day is None or part.first_day <= day) and (
+        part.last_day is None or day <= part.last_day
+    )
+
+
+def _most(first: int, given: int | None) -> int:
+    return first if given is None else max(first, given)
+
+
+def _least(last: int, given: int | None) -> int:
+    return last if given is None else min(last, given)
