@@ -21,6 +21,7 @@ from murmurs.collect.jobs import MOST_ROWS, Jobs
 from murmurs.collect.limits import Limits
 from murmurs.collect.routes import results
 from murmurs.collect.store import Part
+from murmurs.collect.worker import Worker
 from murmurs.dictionary.letters import ALPHABET
 from murmurs.promise import promise
 from murmurs.submission import SubmissionForm
@@ -384,7 +385,7 @@ def test_those_who_wait_for_a_result_keep_nobody_else_waiting(
         raise ValueError("enough")
 
     with running(tmp_path, SURVEY) as served:
-        monkeypatch.setattr(served.collector.jobs._worker, "run", slow)
+        monkeypatch.setattr(Worker, "run", slow)
         served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
         token = served.token("read")
         asks = [
@@ -509,7 +510,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         token = served.token("read")
         served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
         assert waited(served, "/results/cafe/word", token).status == 200
-        process = served.collector.jobs._worker._process
+        process = served.collector.jobs._workers[0]._process
         assert process is not None
         process.kill()
         process.wait()

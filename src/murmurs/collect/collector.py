@@ -16,9 +16,10 @@ from murmurs.collect.intake import Intake
 from murmurs.collect.jobs import Jobs
 from murmurs.collect.limits import Limits, Memory, Rates
 from murmurs.collect.metrics import Metrics
-from murmurs.collect.pools import Pools
+from murmurs.collect.pools import SIZES, Pools
 from murmurs.collect.refusals import RefusedError, unavailable
 from murmurs.collect.store import Store, StoreError, StoreFullError, Token
+from murmurs.collect.turns import Turns
 from murmurs.collect.writer import Writer
 
 log = logging.getLogger("murmurs.collect")
@@ -72,7 +73,7 @@ class Collector:
         self.limits, self.metrics = self.settings.limits, Metrics()
         self.catalogue = Catalogue()
         self.disclosure = Disclosure(store, self.settings.only_complete)
-        self.jobs, self.pools = Jobs(), Pools()
+        self.jobs, self.pools, self.turns = Jobs(), Pools(), Turns(SIZES["results"])
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0

@@ -6,12 +6,13 @@ a request are read with these types, so that the document, which is made from th
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from murmurs.collect.collector import Collector
 
 log = logging.getLogger("murmurs.collect")
+
+Done = TypeVar("Done")
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -53,12 +56,44 @@ class Call:
     body: Any
     token: Token | None
     headers: list[tuple[bytes, bytes]]
+    receive: Receive
+
+    async def unless_gone(
+        self, work: Coroutine[Any, Any, Done], stop: Callable[[], None] = lambda: None
+    ) -> Done:
+        """Do some work as long as the client is there; when it hangs up, call ``stop``.
+
+        The work is not cut short: it is told to end, and ends where it can.
+        """
+        doing, gone = asyncio.create_task(work), asyncio.create_task(self._gone())
+        await asyncio.wait({doing, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if doing.done():
+            gone.cancel()
+            return doing.result()
+        stop()
+        _ENDING.add(doing)
+        doing.add_done_callback(_ended)
+        raise ClientGoneError
+
+    async def _gone(self) -> None:
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
 
     @property
     def holder(self) -> Token:
         """The token, of an operation that needs one."""
         assert self.token is not None
         return self.token
+
+
+_ENDING: set[asyncio.Task[Any]] = set()
+"""Work that was told to end, as its client hung up."""
+
+
+def _ended(work: asyncio.Task[Any]) -> None:
+    _ENDING.discard(work)
+    if not work.cancelled():
+        work.exception()  # nobody is told of it
 
 
 Handle = Callable[["Collector", Call], Awaitable[Reply]]
@@ -145,7 +180,9 @@ class Endpoint:
                 body = raw if operation.body is bytes else _decoded(raw, operation.body)
             path = scope.get("path_params", {})
             assert operation.handle is not None
-            return await operation.handle(self.collector, Call(path, query, body, token, headers))
+            return await operation.handle(
+                self.collector, Call(path, query, body, token, headers, receive)
+            )
 
     def holder(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
         """Return the token of a request that needs one; refuse it without a valid one."""

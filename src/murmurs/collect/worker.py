@@ -29,13 +29,24 @@ class Worker:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+        self._starting = threading.Lock()
 
-    def run(self, task: Task, progress: Callable[[float], None]) -> Result:
+    def run(
+        self,
+        task: Task,
+        progress: Callable[[float], None],
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Result:
         """Return the result of a task, or raise the error that the library gives.
 
-        A task that takes longer than allowed is given up, and its process is ended.
+        A task that takes longer than allowed is given up, and its process is ended; so is one that
+        is ``stopped`` before it begins.
         """
-        process = self._started()
+        with self._starting:
+            if stopped():
+                raise WorkerGoneError("the computation was given up before it began")
+            process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
         timer = threading.Timer(self._seconds, process.kill)
@@ -61,8 +72,9 @@ class Worker:
             timer.cancel()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None or self._ended or self._process.poll() is not None:
             self.close()
+            self._ended = False
             self._process = subprocess.Popen(
                 # -P: files in the folder are no modules
                 [sys.executable, "-P", "-m", "murmurs.collect.worker"],
@@ -70,6 +82,13 @@ class Worker:
                 stdout=subprocess.PIPE,
             )
         return self._process
+
+    def stop(self) -> None:
+        """End the process from another thread: a task under way is given up."""
+        with self._starting:
+            self._ended = True
+            if self._process is not None:
+                self._process.kill()
 
     def close(self) -> None:
         """End the process; calling it twice is fine."""

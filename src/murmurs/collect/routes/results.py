@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from murmurs.collect.asking import Asking, entry_of
 from murmurs.collect.collector import Collector
 from murmurs.collect.compute import Kind, Result, compute
-from murmurs.collect.jobs import Job
+from murmurs.collect.jobs import PATIENCE, AbandonedError, Job, Jobs
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import (
     CompareQuery,
@@ -26,6 +27,7 @@ from murmurs.collect.refusals import RefusedError
 from murmurs.collect.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.replies import JSON, Reply, json_reply
 from murmurs.collect.store import Part
+from murmurs.collect.tokens import unknown
 from murmurs.collect.wording import in_a_request
 from murmurs.counts import People
 from murmurs.rounds import people_of
@@ -70,6 +72,8 @@ async def _summary(collector: Collector, call: Call) -> Reply:
             found[asked.name] = collector.disclosure.number(survey, part, today)
         return found
 
+    async with collector.turns.of(call.holder.name):
+        found = await collector.pools.run("results", numbers)
     return json_reply(
         Summary(
             survey.name,
@@ -78,7 +82,7 @@ async def _summary(collector: Collector, call: Call) -> Reply:
             entry.collection.state,
             survey.terms.minimum_reports or 1,
             list(survey.segments),
-            await collector.pools.run("results", numbers),
+            found,
             {asked.name: people_of(survey.terms, asked.mechanism) for asked in survey.reported},
         )
     )
@@ -87,22 +91,67 @@ async def _summary(collector: Collector, call: Call) -> Reply:
 async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
     asking = Asking(collector, call, kind)
     asking.parts()  # refuses what makes no sense before anything is read
-    changes, reports = await collector.pools.run("results", asking.look)
-    key, jobs = (asking.key, reports), collector.jobs
-    found = jobs.find(key, changes)
+    reader, jobs = call.holder.name, collector.jobs
+    stopped = threading.Event()
+
+    async def quickly() -> tuple[Hashable, int, Result | None]:
+        """Look at the store, and compute what takes no more than a moment."""
+        async with collector.turns.of(reader):
+            return await collector.pools.run("results", _now, asking, jobs, stopped)
+
+    key, changes, found = await call.unless_gone(quickly(), stopped.set)
     if found is None:
-        if asking.is_long:
-            job = jobs.start(key, changes, asking.task)
-            await _until_done(job)
-            if job.outcome is None:
-                return _wait(job.progress)
-            if isinstance(job.outcome, RefusedError):
-                raise job.outcome.again()
-            found = job.outcome
-        else:
-            found = await collector.pools.run("results", _now, asking)
-            jobs.keep(key, changes, found)
-    return await collector.pools.run("results", rendered, asking.dressed(found), call.query.format)
+        job = jobs.start(key, changes, asking.task, reader)
+        outcome = await _outcome(jobs, key, job, call)
+        if outcome is None:
+            return _wait(job.progress)
+        if isinstance(outcome, RefusedError):
+            raise outcome.again()
+        found = outcome
+    if call.holder not in collector.catalogue.tokens:  # revoked meanwhile
+        raise unknown()
+    return await collector.pools.run(
+        "results", lambda: rendered(asking.dressed(found), call.query.format)
+    )
+
+
+def _now(
+    asking: Asking, jobs: Jobs, stopped: threading.Event
+) -> tuple[Hashable, int, Result | None]:
+    """Return the key of a result, the number of changes, and the result if it is there soon."""
+
+    def going_on(*_: object) -> None:
+        if stopped.is_set():
+            raise AbandonedError
+
+    going_on()
+    changes, reports = asking.look()
+    key = (asking.key, reports)
+    found = jobs.find(key, changes)
+    if found is not None or asking.is_long:
+        return key, changes, found
+    try:
+        found = compute(asking.task(going_on), going_on)
+    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
+        raise RefusedError(400, "query", in_a_request(error)) from None
+    jobs.keep(key, changes, found)
+    return key, changes, found
+
+
+async def _outcome(jobs: Jobs, key: Hashable, job: Job, call: Call) -> Result | RefusedError | None:
+    """Wait for a computation for a while; None if it takes longer.
+
+    A client that hangs up leaves it. One that is told to come back is waited for.
+    """
+    coming_back = False
+    try:
+        await call.unless_gone(_until_done(job))
+        coming_back = not job.done.is_set()
+        return job.outcome if job.done.is_set() else None
+    finally:
+        jobs.leave(key, job, coming_back=coming_back)
+        if coming_back:
+            asyncio.get_running_loop().call_later(PATIENCE + 0.1, jobs.give_up, key, job)
 
 
 async def _until_done(job: Job) -> None:
@@ -110,18 +159,6 @@ async def _until_done(job: Job) -> None:
     began = time.monotonic()
     while not job.done.is_set() and time.monotonic() - began < WAIT:
         await asyncio.sleep(STEP)
-
-
-def _now(asking: Asking) -> Result:
-    """Compute a result at once, in a thread."""
-    try:
-        return compute(asking.task(), _unseen)
-    except (ValueError, TypeError, ArithmeticError, ImportError) as error:
-        raise RefusedError(400, "query", in_a_request(error)) from None
-
-
-def _unseen(done: float) -> None:
-    """Nobody waits for the progress of a result that takes a moment."""
 
 
 def _wait(progress: float) -> Reply:
