@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,14 +13,17 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs.channels.tables import Tables
+from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators import selection
 from murmurs.estimators.selection import lasso
+from murmurs.hashing.layout import Keyed
 from murmurs.inference.least_squares import Selected
 from murmurs.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 
 PRESENT, LISTED, N = 60, 3000, 200_000
+MODULE = selection.__module__
 
 
 def view(mechanism: Any) -> Mechanism[Any]:
@@ -228,3 +232,61 @@ def test_noise_of_strings_that_were_not_chosen_is_told() -> None:
     people[:12], people[0] = 0, 30_000
     notes = selection(view.simulate(people, np.random.default_rng(1))).notes
     assert not any("strings that were not chosen" in note for note in notes)
+
+
+def zipf_counts(seed: int) -> Counts:
+    rr = mm.ORR(epsilon=3.0, width=16, cohorts=64)
+    people = {f"word {i}": int(20_000 / (i + 1)) for i in range(60)}
+    return rr.simulate_strings(list(people.items()), np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("short", [3, 40])
+def test_steps_through_the_strongest_of_a_long_list_end_as_steps_through_all(
+    short: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = [f"word {i}" for i in range(400)]
+    for seed in range(4):
+        counts = zipf_counts(seed).over(listed)
+        all_at_once = selection(counts)
+        with monkeypatch.context() as shortened:
+            shortened.setattr(sys.modules[MODULE], "LONG", 100)
+            shortened.setattr(sys.modules[MODULE], "SHORT", short)
+            by_reach = selection(counts)
+        strong = set(range(20))  # those at the edge depend on the order of the steps
+        assert strong <= set(chosen_of(all_at_once)) & set(chosen_of(by_reach))
+        low, high = by_reach.interval().T
+        assert (np.abs(by_reach.shares - all_at_once.shares) < (high - low) / 2).all()
+        np.testing.assert_allclose(by_reach.shares[:10], all_at_once.shares[:10], rtol=0.02)
+
+
+def chosen_of(estimate: Estimate) -> Any:
+    return cast(Selected, estimate.fit).chosen
+
+
+def test_a_long_list_is_hashed_a_few_times_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time costs the number of candidates times that of cohorts; there were about eighty."""
+    monkeypatch.setattr(sys.modules[MODULE], "LONG", 100)
+    monkeypatch.setattr(sys.modules[MODULE], "SHORT", 50)
+    monkeypatch.setattr("murmurs.hashing.layout.MOST_KEPT", 0)
+    passes: list[int] = []
+    hashed, totals = Keyed._hashed, Keyed.all_totals
+
+    def hashing(self: Keyed, keys: Any) -> Any:
+        passes.append(keys.shape[1])
+        return hashed(self, keys)
+
+    def adding(self: Keyed, *tables: Floats) -> Floats:
+        passes.append(self.k)
+        return totals(self, *tables)
+
+    monkeypatch.setattr(Keyed, "_hashed", hashing)
+    monkeypatch.setattr(Keyed, "all_totals", adding)
+    steps: list[int] = []
+    found = selection(
+        zipf_counts(1).over([f"word {i}" for i in range(2000)]),
+        progress=lambda chosen, of: steps.append(chosen),
+    )
+    found.interval()
+    assert len(steps) > 3
+    assert steps[-1] == len(chosen_of(found))
+    assert sum(passes) <= 15 * 2000

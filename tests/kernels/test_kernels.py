@@ -98,6 +98,7 @@ def sizes(name: str) -> Iterator[tuple[Any, ...]]:
             "support_totals": (flat, flat, flat, n),
             "places": (square, 0, n, n, 1),
             "gather": (square, flat),
+            "hashed_totals": (square, 0, n, n, 1, square),
             "scatter": (square, flat, n),
             "gram": (square, flat, 1),
             "support_likelihood": (square, flat, 1.0),
@@ -161,6 +162,12 @@ def test_sums_over_places_are_equal_to_the_last_bit(
     assert sums[0].tobytes() == sums[1].tobytes()
     looked = [form.gather(places, table) for form in (reference, compiled)]
     assert looked[0].tobytes() == looked[1].tobytes()
+    tables = np.array([table[:-1], values[:96]]).reshape(2, 6, 16)
+    kept = [reference.gather(places, np.append(own.ravel(), 0.0)) for own in tables]
+    monkeypatch.setattr(reference, "_HASHED", 1000)  # some keys at a time
+    for form in (reference, compiled):
+        found = form.hashed_totals(keys, 7, 6, 16, hashes, tables)
+        assert found.tobytes() == np.array(kept).tobytes()
     pairs = [form.gram(places, table, hashes) for form in (reference, compiled)]
     assert pairs[0].tobytes() == pairs[1].tobytes()
     monkeypatch.setattr(reference, "_PAIRS", 1000)  # a row at a time

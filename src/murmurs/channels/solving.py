@@ -71,10 +71,8 @@ class Solver:
     def _gram_of(self, weights: Floats) -> Floats:
         layout, f = self.layout, self.filled
         flat = np.append(weights.ravel(), 0.0)
-        out = np.zeros((layout.k, layout.k))
         product = _dense_gram if layout.width <= DENSE else kernels.load().gram
-        for _, places in layout.blocks():  # a single block: few answers are solved for
-            out += product(places, flat, layout.hashes)
+        out = product(layout.all_places(), flat, layout.hashes)
         if f == 0:
             return out
         on = layout.totals(weights)
@@ -105,10 +103,14 @@ class Solver:
         weighted = self.weights * table
         return np.asarray(self.layout.totals(weighted) - self.filled * weighted.sum())
 
-    @property
-    def own_weights(self) -> Floats:
-        """The diagonal of X' W X, computed without the matrix, for any number of answers."""
-        f, on = self.filled, self.layout.totals(self.weights)
+    @cached_property
+    def on(self) -> Floats:
+        """The weights of each answer's buckets, added up."""
+        return self.layout.totals(self.weights)
+
+    def own_weights(self, on: Floats) -> Floats:
+        """Return the diagonal of X' W X for answers with these weights on their buckets."""
+        f = self.filled
         return np.asarray(on * (1 - 2 * f) + f * f * self.weights.sum())
 
     def fitted(self, shares: Floats) -> Floats:
@@ -183,12 +185,15 @@ class Solver:
             out += second / (n * float(self.parts[row, 0]))
         return out
 
-    def slopes(self, variances: Floats, hit: float, miss: float) -> Floats:
-        """Return how fast each share's variance grows with the share, through its own buckets."""
-        change = (hit - miss) / self.gain**2
-        people = self.layout.totals(np.broadcast_to(self.parts, self.weights.shape))
-        each = self.layout.totals(self.weights) / np.maximum(people, 1e-300)
-        return np.asarray(change * each * variances)
+    def slopes(self, layout: Layout, on: Floats, variances: Floats, change: float) -> Floats:
+        """Return how fast each share's variance grows with the share, through its own buckets.
+
+        ``change`` is by how much the variance of a report in a bucket is larger if it is true.
+        """
+        people: Floats | float = float(self.parts.sum())
+        if layout.hashes > 1:  # a bucket that an answer has twice counts once
+            people = layout.totals(np.broadcast_to(self.parts, self.weights.shape))
+        return np.asarray(change / self.gain**2 * on / np.maximum(people, 1e-300) * variances)
 
     def explained(self, seed: int = 0) -> float:
         """Return what part of an unlisted answer's buckets the solved answers imitate, on average.
@@ -204,10 +209,8 @@ class Solver:
         starts = np.repeat(np.arange(layout.rows), layout.hashes)[:, None] * layout.width
         nowhere = layout.rows * layout.width
         placed = np.where(strange < layout.width, starts + strange, nowhere).astype(np.uint32)
-        own = np.concatenate([places for _, places in layout.blocks()], axis=1)
-        both = Listed(
-            np.concatenate([own, placed], axis=1), layout.rows, layout.width, layout.hashes
-        )
+        every = np.concatenate([layout.all_places(), placed], axis=1)
+        both = Listed(every, layout.rows, layout.width, layout.hashes)
         gram = dataclasses.replace(self, layout=both).gram
         cross, alone = gram[layout.k :, : layout.k], np.diag(gram)[layout.k :]
         return float((self._form(cross, inverse) / alone).mean())

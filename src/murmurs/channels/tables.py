@@ -102,18 +102,20 @@ class Tables(Sketch):
         With a ``layout`` they are only for some of the answers; the others are then part of the
         mass that is spread over all buckets.
         """
-        with_rest = self.is_open or layout is not None
         masses = self.masses(shares)
-        filled = float(self.filled) if with_rest else 0.0
-        if with_rest and not self.is_open:
-            masses = masses + filled * (1 - shares.sum())
-        law = float(self.miss) + self.difference * masses
+        if layout is not None and not self.is_open:
+            masses = masses + float(self.filled) * (1 - shares.sum())
+        return self.solver_for(masses, layout)
+
+    def solver_for(self, masses: Floats, layout: Layout | None = None) -> Solver:
+        """Return the normal equations with cells weighted for these masses, as `solver` does."""
+        with_rest = self.is_open or layout is not None
         return Solver(
             self.layout if layout is None else layout,
-            filled,
+            float(self.filled) if with_rest else 0.0,
             float(self.filled_pair),
             self.row_parts,
-            law,
+            float(self.miss) + self.difference * masses,
             self.difference,
             self.exclusive,
             self.repeats,
@@ -187,7 +189,8 @@ class Tables(Sketch):
         """Return c and s of `noise` for a solver of all answers, given the hash functions."""
         hit, miss = self.place_variance(self.hit), self.place_variance(self.miss)
         variance = inflation * solver.variances(shares[: solver.layout.k], n, hit, miss)
-        slope = solver.slopes(np.diag(solver.solution) / n, hit, miss)
+        own = np.diag(solver.solution) / n
+        slope = solver.slopes(solver.layout, solver.on, own, hit - miss)
         if self.is_open:
             return private_noise(variance, np.append(slope, 0.0), shares, n / self.times)
         return private_noise(variance[:-1], slope, shares, n / self.times)

@@ -171,17 +171,29 @@ def _found(estimate: Estimate, detected: Detection, complete: bool) -> str:
 
 
 def method_named(name: str | None) -> estimators.Method | None:
-    """Return the estimator of that name; iterative ones show their progress on a terminal."""
-    if name not in ("em", "likelihood") or not sys.stderr.isatty():
+    """Return the estimator of that name; those that may take long show progress on a terminal."""
+    if name not in (None, "selection", "em", "likelihood") or not sys.stderr.isatty():
         return name
-    iterative = estimators.em if name == "em" else estimators.likelihood
 
     def with_progress(counts: Counts) -> Estimate:
-        found = iterative(counts, progress=_show_progress)
+        if name in ("em", "likelihood"):
+            iterative = estimators.em if name == "em" else estimators.likelihood
+            found = iterative(counts, progress=_show_progress)
+        elif name == "selection":
+            found = estimators.selection(counts, progress=_show_chosen)
+        elif counts.channel.factors:
+            return estimators.estimate(counts)
+        else:
+            found = estimators.single(counts, progress=_show_chosen)
         click.echo("\r\033[K", nl=False, err=True)
         return found
 
     return with_progress
+
+
+def _show_chosen(chosen: int, candidates: int) -> None:
+    text = f"{chosen:,} of {candidates:,} candidates stand out so far"
+    click.echo(f"\r\033[K{text}", nl=False, err=True)
 
 
 def _show_progress(evaluations: int, gap: float) -> None:

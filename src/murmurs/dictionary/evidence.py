@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
-from murmurs.hashing import strings
-from murmurs.hashing.layout import Keyed
+from murmurs.hashing.layout import Layout
 from murmurs.inference.fit import fitted
 from murmurs.mechanisms.orr import ORR
 from murmurs.numerics.arrays import Floats
@@ -27,9 +25,6 @@ SETTLED = 3
 FAR = 4.0
 """Standard errors by which a bucket must exceed what is expected to count as an unlisted string's.
 """
-
-AT_ONCE = 2**22
-"""Buckets that are hashed at a time."""
 
 ENOUGH_FOR_SPREAD = 1000
 """Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
@@ -58,25 +53,6 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
 
 
-@dataclass(frozen=True, eq=False)
-class Unkept:
-    """The buckets of many pieces, hashed again whenever they are needed instead of kept."""
-
-    keys: NDArray[np.uint64]
-    mechanism: ORR
-
-    def totals(self, *tables: Floats) -> list[Floats]:
-        """Return for each table, and for each piece, the sum of the table over its buckets."""
-        orr = self.mechanism
-        step = max(1, AT_ONCE // orr.cohorts)
-        parts: list[list[Floats]] = []
-        for start in range(0, self.keys.shape[1], step):
-            keys = np.ascontiguousarray(self.keys[:, start : start + step])
-            layout = Keyed(keys, orr.cohorts, orr.width, orr.salt)
-            parts.append([layout.totals(table) for table in tables])
-        return [np.concatenate(own) for own in zip(*parts, strict=True)]
-
-
 def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     """Weigh each piece beside the strong ones, which are solved for together.
 
@@ -84,7 +60,7 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     its noise and by how many people of the cohort hold it.
     """
     mechanism = cast(ORR, counts.mechanism)
-    pieces_in = Unkept(strings.keys(pieces), mechanism)
+    layout = mechanism.layout_of(pieces)
     channel = mechanism.channel.conditioned_on(counts.cells)
     masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
     expected = np.full_like(masses, 1 / mechanism.width)
@@ -93,7 +69,7 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
         observed = _unexpected(float(channel.miss) + gain * masses, law, counts.n * parts)
         weights = parts * gain**2 / observed
-        shares, information = _added(pieces_in, weights, masses - expected)
+        shares, information = _added(layout, weights, masses - expected)
         for number, share in solved.items():
             shares[number] += share
         spread = _spread(weights, masses - expected, max(counts.n, 1))
@@ -165,14 +141,14 @@ def _skewed(scores: Floats, weights: Floats, left: Floats, usual: float) -> Floa
     return np.where(scores > 0, np.sqrt(np.maximum(deviance, 0)), scores)
 
 
-def _added(pieces: Unkept, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
+def _added(layout: Layout, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
     """Return the share of each piece if it is added to those solved for, and its information.
 
     A piece takes its share from all other strings, which are spread evenly over the buckets.
     """
-    filled = 1 / pieces.mechanism.width
+    filled = 1 / layout.width
     weighted = weights * left
-    own, on = pieces.totals(weighted, weights)
+    own, on = layout.all_totals(weighted, weights)
     information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
     return (own - filled * float(weighted.sum())) / information, information
 

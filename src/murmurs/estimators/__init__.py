@@ -43,6 +43,7 @@ __all__ = [
     "selection",
     "shrinkage",
     "simplex",
+    "single",
     "unbiased",
 ]
 

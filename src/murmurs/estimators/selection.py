@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,14 +16,23 @@ from murmurs.estimators.empirical_bayes import Stratum, learn
 from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.inference.fit import fitted
 from murmurs.inference.least_squares import Places, Selected, SharedOut
-from murmurs.numerics.arrays import ROUNDING, TINY, Booleans, Floats
+from murmurs.numerics.arrays import ROUNDING, TINY, Booleans, Floats, Integers
 from murmurs.numerics.gradient import accelerated, largest_eigenvalue
 from murmurs.numerics.special import normal_quantile
+
+Progress = Callable[[int, int], None]
+"""Called with how many candidates are chosen, of how many."""
 
 ROUNDS = 60
 NEARLY = 0.7
 CROWDED = 32
 """Candidates per bucket above which those that are not chosen get no share."""
+
+LONG = 2**16
+"""The most candidates that are all looked at in every step."""
+
+SHORT = 2**14
+"""How many of a longer list the steps look at: first the strongest, then whoever stands out."""
 
 FALSE_ENTRIES = 1.0
 """How many absent candidates enter by chance, on average; they are tested afterwards."""
@@ -33,6 +42,7 @@ def selection(
     counts: Counts,
     *,
     by: Literal["steps", "lasso"] = "steps",
+    progress: Progress | None = None,
     why: str = ASKED,
 ) -> Estimate:
     """Return the shares of the candidates of an open question that stand out from the noise.
@@ -43,6 +53,9 @@ def selection(
     get an interval. Shares are near the posterior medians under the distribution of the shares,
     which is learned from all candidates (see `murmurs.estimators.empirical_bayes`); "(other)" is
     what they leave.
+
+    The time is proportional to the number of candidates times that of cohorts: about ten seconds
+    for a million candidates in 1024 cohorts. ``progress`` is called after each step.
 
     Wins if there are many candidates for the number of buckets, most of them absent. Loses to
     `shrinkage` if all candidates can be solved for together and most occur.
@@ -57,7 +70,7 @@ def selection(
     """
     if by not in ("steps", "lasso"):
         raise ValueError(f"by must be 'steps' or 'lasso', not {by!r}")
-    fit = select(counts, _better if by == "steps" else None)
+    fit = select(counts, _better if by == "steps" else None, progress)
     first = fit.first if isinstance(fit, SharedOut) else fit
     shares = _decided(first)
     if isinstance(fit, SharedOut):
@@ -80,7 +93,9 @@ def _chosen_among(counts: Counts) -> Tables:
     return channel
 
 
-def select(counts: Counts, better: Better | None = None) -> Selected | SharedOut:
+def select(
+    counts: Counts, better: Better | None = None, progress: Progress | None = None
+) -> Selected | SharedOut:
     """Return the fit that chooses the candidates that stand out from the noise.
 
     If nothing tells some candidates apart, the fit uses one of them and divides its share among
@@ -89,13 +104,13 @@ def select(counts: Counts, better: Better | None = None) -> Selected | SharedOut
     channel = _chosen_among(counts)
     groups = channel.layout.alike()
     if not groups:
-        return _select(counts, channel, better)
+        return _select(counts, channel, better, progress)
     first = np.ones(channel.layout.k, np.bool_)
     for group in groups:
         first[group[1:]] = False
     kept = np.flatnonzero(first)
     one_each = replace(channel, layout=channel.layout.select(kept))
-    return SharedOut(counts, _select(counts, one_each, better), kept, groups)
+    return SharedOut(counts, _select(counts, one_each, better, progress), kept, groups)
 
 
 def _notes(channel: Tables, labels: Sequence[str]) -> tuple[str, ...]:
@@ -155,7 +170,9 @@ def _decided(fit: Selected) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
+def _select(
+    counts: Counts, channel: Tables, better: Better | None, progress: Progress | None
+) -> Selected:
     """Return the fit that chooses the candidates that stand out; no two have the same buckets.
 
     Stepwise: solve for the chosen candidates and the mass of all others; add those whose buckets
@@ -163,28 +180,62 @@ def _select(counts: Counts, channel: Tables, better: Better | None) -> Selected:
     Each candidate that is not chosen gets its own estimate, as if it was added to the chosen ones:
     one candidate too many or too few does no harm. The chi-square of the residuals inflates the
     variances. Without steps, a Lasso chooses the candidates.
+
+    If the list is long, the steps look at its strongest candidates only. Once they have settled,
+    all are looked at again, and the steps go on with any other that now stands out.
     """
     k = channel.layout.k
     enter = -normal_quantile(min(FALSE_ENTRIES / max(k, 1), 0.1))
     most = k if channel.is_solved else min(MOST_SOLVED, max(1, (channel.equations - 1) // 3))
     chosen = np.zeros(k, np.bool_)
-    nobody = _on_simplex(np.zeros(channel.k), chosen)
+    nobody = np.zeros(channel.k)
+    if channel.is_open:
+        nobody[-1] = 1.0
     fit = Selected(counts, np.flatnonzero(chosen), nobody, law=channel)
     if better is None:
         better, coefficients = _kept, _lasso(fit, enter)
         strongest = _strongest(coefficients > 0, coefficients, most, most)
         chosen = _told_apart(fit, chosen, strongest, coefficients)
         fit = fit.choose(np.flatnonzero(chosen), nobody)
+    rule = _Rule(better, enter, most, progress)
+    if k <= LONG:
+        return _settled(fit, None, rule)
+    reach = np.sort(np.argpartition(-fit.scores(), SHORT)[:SHORT])
+    while True:
+        fit = _settled(fit, reach, rule)
+        missed = fit.scores() > enter * np.sqrt(fit.inflation)
+        missed[reach] = False
+        if not missed.any():
+            return fit
+        reach = np.union1d(reach, np.flatnonzero(missed))
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How steps are taken: the next choice, the score to enter with, and the most candidates."""
+
+    better: Better
+    enter: float
+    most: int
+    progress: Progress | None
+
+
+def _settled(fit: Selected, reach: Integers | None, rule: _Rule) -> Selected:
+    """Take steps among the candidates within reach (None: all) until a choice returns."""
+    chosen = np.zeros(fit.channel.layout.k, np.bool_)
+    chosen[fit.chosen] = True
     seen: set[bytes] = set()
     while len(seen) < ROUNDS:
         seen.add(np.packbits(chosen).tobytes())
-        scores = fit.scores / np.sqrt(fit.inflation)
-        shares = _on_simplex(fit.unbiased, chosen)
-        following = better(chosen, scores, enter, most)
+        scores = fit.scores(reach) / np.sqrt(fit.inflation)
+        shares = _on_simplex(fit)
+        following = rule.better(chosen, scores, rule.enter, rule.most)
         following = _told_apart(fit, chosen, following, scores)
         again = np.packbits(following).tobytes() in seen
         chosen = chosen if again else following
         fit = fit.choose(np.flatnonzero(chosen), shares)
+        if rule.progress is not None:
+            rule.progress(len(fit.chosen), fit.channel.layout.k)
         if again:
             break
     return fit
@@ -237,13 +288,12 @@ def _kept(chosen: Booleans, scores: Floats, enter: float, _: int) -> Booleans:
     return np.asarray(chosen & (scores > enter - 1))
 
 
-def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
+def _on_simplex(fit: Selected) -> Floats:
     """Return the shares of the chosen candidates, and of "(other)" if there is one."""
-    k = len(chosen)
-    shares = np.zeros(len(estimates))
-    shares[:k][chosen] = np.maximum(estimates[:k][chosen], 0)
+    shares = np.zeros(fit.channel.k)
+    shares[fit.chosen] = np.maximum(fit.solved, 0)
     shares /= max(1.0, float(shares.sum()))
-    if len(shares) > k:
+    if fit.channel.is_open:
         shares[-1] = 1 - shares.sum()
     return shares
 
@@ -251,7 +301,7 @@ def _on_simplex(estimates: Floats, chosen: Booleans) -> Floats:
 def _lasso(fit: Selected, enter: float) -> Floats:
     """Return the coefficients of a Lasso over all candidates."""
     full = fit.channel.solver(fit.weighed_at, fit.channel.layout)
-    own = full.own_weights
+    own = full.own_weights(full.on)
     # A coefficient is zero unless its evidence exceeds the largest that noise alone gives.
     return lasso(full, fit.masses - full.filled, enter * np.sqrt(own / fit.n))
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.estimators.regression import regression
-from murmurs.estimators.selection import selection
+from murmurs.estimators.selection import Progress, selection
 from murmurs.estimators.shrinkage import shrink
 from murmurs.inference.fit import fitted
 from murmurs.numerics.simplex import plausible
 
 
-def single(counts: Counts) -> Estimate:
+def single(counts: Counts, progress: Progress | None = None) -> Estimate:
     """Return the estimate of the estimator that suits the counts of one question."""
     channel = counts.channel
     if channel.is_crowded:
-        return selection(counts, why="there are many candidates, and it picks out those that occur")
+        why = "there are many candidates, and it picks out those that occur"
+        return selection(counts, progress=progress, why=why)
     fit = fitted(counts)
     if channel.collision_part(plausible(fit.unbiased), counts.n) > 0.5:
         return regression(

@@ -22,10 +22,11 @@ from murmurs.numerics.xxh32 import buckets, hash_keys
 Places = NDArray[np.uint32]
 """Cells of the table, one line for each hash of each row; rows * width means no bucket."""
 
-MOST_KEPT = 2**27
+MOST_KEPT = 2**24
 """The most buckets kept in memory; larger layouts hash them again when needed."""
 
 _BLOCK = 2**22
+"""About how many buckets of a larger layout are hashed at a time."""
 
 _LOOKED_UP_SINGLY = 16
 """The most people who are looked up one by one, without keeping all permutations."""
@@ -51,6 +52,10 @@ class Layout(ABC):
     def select(self, answers: Integers) -> Layout:
         """Return the layout of some of the answers."""
 
+    def all_places(self) -> Places:
+        """Return the buckets of all answers at once; for few answers."""
+        return np.concatenate([places for _, places in self.blocks()], axis=1)
+
     def places_in(self, row: int) -> NDArray[np.int64]:
         """Return the buckets of every answer in one row, one line per hash; ``width`` is none."""
         own = slice(row * self.hashes, (row + 1) * self.hashes)
@@ -64,6 +69,9 @@ class Layout(ABC):
 
     def masses(self, shares: Floats) -> Floats:
         """Return the total share in each bucket of each row."""
+        held = np.flatnonzero(shares)
+        if 2 * len(held) < self.k:
+            return self.select(held).masses(shares[held])
         scatter, size = kernels.load().scatter, self.rows * self.width + 1
         out = np.zeros(size)
         for part, places in self.blocks():
@@ -72,8 +80,13 @@ class Layout(ABC):
 
     def totals(self, table: Floats) -> Floats:
         """Return for each answer the sum of the table over its buckets."""
-        gather, flat = kernels.load().gather, np.append(table.ravel(), 0.0)
-        return np.concatenate([gather(places, flat) for _, places in self.blocks()])
+        return np.asarray(self.all_totals(table)[0])
+
+    def all_totals(self, *tables: Floats) -> Floats:
+        """Return the sums of several tables over the buckets of each answer, one line a table."""
+        gather, flat = kernels.load().gather, [np.append(table.ravel(), 0.0) for table in tables]
+        parts = [[gather(places, own) for own in flat] for _, places in self.blocks()]
+        return np.concatenate(parts, axis=1)
 
     def alike(self) -> list[Integers]:
         """Return groups of answers that cannot be told apart: their buckets agree in every row.
@@ -85,10 +98,9 @@ class Layout(ABC):
     @cached_property
     def _alike(self) -> list[Integers]:
         rng = np.random.default_rng(0)
-        sums = [
-            self.totals(rng.integers(0, 2**36, (self.rows, self.width)).astype(np.float64))
-            for _ in range(2)
-        ]
+        sums = self.all_totals(
+            *(rng.integers(0, 2**36, (self.rows, self.width)).astype(np.float64) for _ in range(2))
+        )
         order = np.lexsort(sums)
         same = np.logical_and(*(np.diff(total[order]) == 0 for total in sums))
         edges = np.diff(np.concatenate([[0], same.astype(np.int8), [0]]))
@@ -176,6 +188,14 @@ class Keyed(Layout):
         for start in range(0, self.k, size):
             part = slice(start, min(start + size, self.k))
             yield part, self._hashed(np.ascontiguousarray(self.keys[:, part]))
+
+    def all_totals(self, *tables: Floats) -> Floats:
+        """Return the sums of several tables; buckets that are not kept are hashed on the way."""
+        if self.k * self.rows * self.hashes <= MOST_KEPT:
+            return super().all_totals(*tables)
+        return kernels.load().hashed_totals(
+            self.keys, self.salt, self.rows, self.width, self.hashes, np.array(tables, np.float64)
+        )
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
         """Hash each answer into one row."""
@@ -322,10 +342,10 @@ class Stacked(Layout):
         """Return the total share in each bucket of each row."""
         return np.concatenate([part.masses(shares) for part in self.parts])
 
-    def totals(self, table: Floats) -> Floats:
-        """Return for each answer the sum of the table over its buckets."""
-        cut = np.split(table, self.starts[1:-1])
-        each = [part.totals(own) for part, own in zip(self.parts, cut, strict=True)]
+    def all_totals(self, *tables: Floats) -> Floats:
+        """Return the sums of several tables over the buckets of each answer."""
+        cut = zip(*(np.split(table, self.starts[1:-1]) for table in tables), strict=True)
+        each = [part.all_totals(*own) for part, own in zip(self.parts, cut, strict=True)]
         return np.asarray(np.sum(each, axis=0))
 
     def select(self, answers: Integers) -> Stacked:

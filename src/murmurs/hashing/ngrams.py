@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from murmurs.hashing.layout import Layout, Places
-from murmurs.numerics.arrays import Integers
+from murmurs.numerics.arrays import Floats, Integers
 
 PAD = " "
 """What fills the rest of a string that is shorter than the longest."""
@@ -104,6 +104,10 @@ class CutLayout(Layout):
     def blocks(self) -> Iterator[tuple[slice, Places]]:
         """Return the buckets of the whole strings."""
         return self.whole.blocks()
+
+    def all_totals(self, *tables: Floats) -> Floats:
+        """Return the sums of several tables over the buckets of each whole string."""
+        return self.whole.all_totals(*tables)
 
     def look_up(self, answers: Integers, rows: Integers) -> Integers:
         """Return the buckets of whole strings, each in one row."""

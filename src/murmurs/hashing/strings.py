@@ -30,6 +30,8 @@ def normal(text: object) -> str:
     >>> normal("Zu\u0308rich") == "Z\u00fcrich"
     True
     """
+    if type(text) is str and text and text.isascii():
+        return text
     if not isinstance(text, str):
         raise TypeError(
             f"an answer to an open question is a string, not of type {type(text).__name__}"
@@ -103,6 +105,8 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
 
 def _why_refused(text: object) -> str | None:
     """Return what is wrong with a candidate; it is not an answer and may be quoted."""
+    if type(text) is str and text and text.isascii():
+        return None
     if not isinstance(text, str):
         return f"{shown(text)} is not a string"
     half = utf8(text)

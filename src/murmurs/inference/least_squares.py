@@ -145,6 +145,22 @@ class LeastSquares(Places):
 
 
 @dataclass(frozen=True, eq=False)
+class Added:
+    """What residuals say about answers, each as if it was added to those that are solved for.
+
+    ``on`` are the weights on an answer's buckets, added up; ``weight`` is that of its evidence.
+    """
+
+    on: Floats
+    weight: Floats
+    shares: Floats
+
+    def scores(self, n: int) -> Floats:
+        """Return how many standard errors each share is above zero."""
+        return np.asarray(self.shares * np.sqrt(n * self.weight))
+
+
+@dataclass(frozen=True, eq=False)
 class Selected(Places):
     """Some answers solved for together, and each of the others added one at a time.
 
@@ -177,9 +193,9 @@ class Selected(Places):
 
     @cached_property
     def equal_solver(self) -> Solver:
-        """The normal equations of the chosen answers, weighted at equal shares."""
-        k = self.channel.k
-        return self.channel.solver(np.full(k, 1 / k), self.layout)
+        """The normal equations of the chosen answers, with all buckets taken as equally full."""
+        table = (self.channel.rows, self.channel.width)
+        return self.channel.solver_for(np.full(table, float(self.channel.filled)), self.layout)
 
     @cached_property
     def solver(self) -> Solver:
@@ -188,14 +204,27 @@ class Selected(Places):
         return self.equal_solver if solver.inverse is None else solver
 
     @cached_property
-    def _every(self) -> Solver:
-        """The same weights with the layout of all answers."""
-        return replace(self.solver, layout=self.channel.layout)
+    def solved(self) -> Floats:
+        """The shares of the chosen answers."""
+        return self.solver.solve(self.masses)
 
     @cached_property
-    def alone(self) -> Floats:
-        """The weight of the evidence on each answer if it is added to the chosen ones."""
-        return self._every.own_weights * (1 - self.solver.explained())
+    def explained(self) -> float:
+        """What part of an answer's evidence the chosen answers imitate."""
+        return self.solver.explained()
+
+    def added(self, layout: Layout) -> Added:
+        """Return what the residuals say about each answer of a layout, in one pass over it."""
+        solver = self.solver
+        left = solver.weights * (self.masses - solver.fitted(self.solved))
+        on, against = layout.all_totals(solver.weights, left)
+        weight = solver.own_weights(on) * (1 - self.explained)
+        return Added(on, weight, (against - solver.filled * left.sum()) / weight)
+
+    @cached_property
+    def alone(self) -> Added:
+        """The same for all answers."""
+        return self.added(self.channel.layout)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -209,29 +238,46 @@ class Selected(Places):
             "a change find little; ask with more cohorts or buckets",
         )
 
+    @cached_property
+    def unbiased(self) -> Floats:
+        """The solution, and the share of each other answer if it is added to the chosen."""
+        return self._with_solved(self.solved, self.alone.shares)
+
     def shares_of(self, masses: Floats) -> Floats:
-        """Return the solution, and the share of each other answer if it is added to the chosen."""
-        shares = self.solver.solve(masses)
-        out = self._every.against(masses - self.solver.fitted(shares)) / self.alone
-        out[self.chosen] = shares
-        rest = [1 - shares.sum()] if self.channel.other is not None else []
+        """Return what the unbiased shares are with these masses."""
+        solver, shares = self.solver, self.solver.solve(masses)
+        every = replace(solver, layout=self.channel.layout)
+        others = every.against(masses - solver.fitted(shares)) / self.alone.weight
+        return self._with_solved(shares, others)
+
+    def _with_solved(self, solved: Floats, others: Floats) -> Floats:
+        out = others.copy()
+        out[self.chosen] = solved
+        rest = [1 - solved.sum()] if self.channel.other is not None else []
         return np.append(out, rest)
 
-    @property
-    def scores(self) -> Floats:
-        """How many standard errors the share of each listed answer is above zero."""
-        weight = self.alone.copy()
-        weight[self.chosen] = 1 / np.diag(self.solver.solution)
-        return self.unbiased[: len(weight)] * np.sqrt(self.n * weight)
+    def scores(self, among: Integers | None = None) -> Floats:
+        """Return how many standard errors the share of each listed answer is above zero.
+
+        If only the scores ``among`` some answers are wanted, those of the others are not computed:
+        they are minus infinity.
+        """
+        if among is None:
+            out = self.alone.scores(self.n)
+        else:
+            out = np.full(self.channel.layout.k, -np.inf)
+            out[among] = self.added(self.channel.layout.select(among)).scores(self.n)
+        out[self.chosen] = self.solved * np.sqrt(self.n / np.diag(self.solver.solution))
+        return out
 
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
         """Return the noise of the solution, and of each of the other answers."""
         channel, solver = self.channel, self.solver
         hit, miss = channel.place_variance(channel.hit), channel.place_variance(channel.miss)
         solved = self.inflation * solver.variances(shares[self.chosen], self.n, hit, miss)
-        variance = self.inflation / (self.n * self.alone)
+        variance = self.inflation / (self.n * self.alone.weight)
         variance[self.chosen] = solved[:-1]
-        slope = self._every.slopes(variance, hit, miss)
+        slope = solver.slopes(channel.layout, self.alone.on, variance, hit - miss)
         if channel.other is not None:
             variance, slope = np.append(variance, solved[-1]), np.append(slope, 0.0)
         return private_noise(variance, slope, shares, self.counts.people)

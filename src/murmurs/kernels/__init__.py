@@ -77,6 +77,15 @@ class Kernels(Protocol):
         """Add up, for each key, the entries of the table at its buckets."""
         ...
 
+    def hashed_totals(
+        self, keys: U64, salt: int, rows: int, width: int, hashes: int, tables: F64
+    ) -> F64:
+        """Add up the entries of each table at the buckets of each key, which are not kept.
+
+        It is `gather` after `places`, in the same order; a table has one line for each row.
+        """
+        ...
+
     def scatter(self, places: U32, values: F64, size: int) -> F64:
         """Add the value of each key to a new table at all its buckets; the adjoint of `gather`."""
         ...

@@ -31,6 +31,7 @@ def main() -> None:
         kernels.pair_likelihood(some, some, np.ones((8, 8), precision), (1.0, 1.0))
     places = kernels.places(wide.reshape(1, 16), 0, 2, 2, 1)
     kernels.gather(places, np.zeros(5))
+    kernels.hashed_totals(wide.reshape(1, 16), 0, 2, 2, 1, np.zeros((1, 2, 2)))
     kernels.scatter(places, np.zeros(16), 5)
     kernels.gram(places, np.zeros(5), 1)
 

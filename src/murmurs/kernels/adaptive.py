@@ -31,6 +31,9 @@ SECONDS: dict[str, Callable[..., float]] = {
     "support_totals": lambda seeds, low, width, k: 4e-5 + 1.2e-8 * len(seeds) * k,
     "places": lambda keys, salt, rows, width, hashes: rows * hashes * (3e-5 + 8e-9 * keys.shape[1]),
     "gather": lambda places, table: 2e-6 * len(places) + 3e-9 * places.size,
+    "hashed_totals": lambda keys, salt, rows, width, hashes, tables: (
+        rows * hashes * (4e-5 + (8e-9 + 3e-9 * len(tables)) * keys.shape[1])
+    ),
     "scatter": lambda places, values, size: 3e-6 * len(places) + 3e-9 * places.size,
     "gram": lambda places, table, hashes: (
         2e-4 + 2e-8 * (places.size + places.size**2 / len(table))  # pairs of keys in a bucket

@@ -301,6 +301,41 @@ def gather(places: U32, table: F64) -> F64:
 
 
 @njit(nogil=True, cache=True)
+def hashed_totals(keys: U64, salt: int, rows: int, width: int, hashes: int, tables: F64) -> F64:
+    """Hash and look up the keys of a tile row by row, so that nothing leaves the nearest cache."""
+    lines, k = keys.shape
+    out = np.zeros((len(tables), k))
+    lower, upper = np.empty((lines, _TILE), np.uint32), np.empty((lines, _TILE), np.uint32)
+    found = np.empty((hashes, _TILE), np.uint32)
+    entries = np.zeros(width + 1)  # the last one is for keys that have the bucket already
+    for first in range(0, k, _TILE):
+        size = min(_TILE, k - first)
+        for line in range(lines):
+            for j in range(size):
+                key = keys[line, first + j]
+                lower[line, j] = np.uint32(key & np.uint64(0xFFFFFFFF)) * _P3
+                upper[line, j] = np.uint32(key >> np.uint64(32)) * _P3
+        for place in range(rows * hashes):
+            row, i = place // hashes, place % hashes
+            seed = np.uint32(np.uint32(salt + place) + _START)
+            low, high, at = lower[place % lines], upper[place % lines], found[i]
+            for j in range(size):
+                h = np.uint32(seed + low[j])
+                h = np.uint32((h << np.uint32(17) | h >> np.uint32(15)) * _P4)
+                h = _finish(np.uint32(h + high[j]))
+                at[j] = np.uint32(np.uint64(h) * np.uint64(width) >> np.uint64(32))
+            for earlier in range(i):
+                for j in range(size):
+                    if at[j] == found[earlier, j]:
+                        at[j] = np.uint32(width)
+            for t in range(len(tables)):
+                entries[:width] = tables[t, row]
+                for j in range(size):
+                    out[t, first + j] += entries[at[j]]
+    return out
+
+
+@njit(nogil=True, cache=True)
 def scatter(places: U32, values: F64, size: int) -> F64:
     """Add all values, one hash of one row after another."""
     m, k = places.shape

@@ -16,6 +16,9 @@ _ROWS = 255
 _PAIRS = 2**18
 """About how many pairs of keys are listed at a time."""
 
+_HASHED = 2**22
+"""About how many buckets are hashed at a time."""
+
 
 def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
     """Compare 64 binary numbers with the threshold at once, from the highest digit down."""
@@ -148,6 +151,19 @@ def gather(places: U32, table: F64) -> F64:
     for at in places:
         total += table[at]
     return total
+
+
+def hashed_totals(keys: U64, salt: int, rows: int, width: int, hashes: int, tables: F64) -> F64:
+    """Hash and look up some keys after others."""
+    flat = [np.append(table.ravel(), 0.0) for table in tables]
+    out = np.empty((len(tables), keys.shape[1]))
+    size = max(1, _HASHED // (rows * hashes))
+    for start in range(0, keys.shape[1], size):
+        part = slice(start, start + size)
+        found = places(keys[:, part], salt, rows, width, hashes)
+        for line, table in zip(out, flat, strict=True):
+            line[part] = gather(found, table)
+    return out
 
 
 def scatter(places: U32, values: F64, size: int) -> F64:

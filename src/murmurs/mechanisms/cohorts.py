@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class Cohorts(OpenMechanism[Report]):
 
         With ``complete`` there is no such answer: nobody holds a string that is not listed.
         """
-        return Over(self, strings.candidates(candidates, self.check), complete)
+        return Over(self, cast("tuple[str, ...]", candidates), complete)  # checked there
 
     @property
     def cohort_count(self) -> int | None:

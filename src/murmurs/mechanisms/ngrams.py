@@ -20,7 +20,6 @@ import numpy as np
 from murmurs.boundary.checks import real, whole
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.counts import Counts
-from murmurs.hashing import strings
 from murmurs.hashing.layout import Layout
 from murmurs.hashing.ngrams import CutLayout, cut, ngrams, positions
 from murmurs.mechanism import OpenMechanism
@@ -249,7 +248,7 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
 
         With ``complete`` there is no such answer: nobody holds a string that is not listed.
         """
-        return OverNGrams(self, strings.candidates(candidates, self.check), complete)
+        return OverNGrams(self, cast("tuple[str, ...]", candidates), complete)  # checked there
 
     def _encode_one(self, text: str, random: Randomness) -> tuple[Any, ...]:
         cohort, choice = random.below(self.whole.cohorts), random.below(len(self.choices))
