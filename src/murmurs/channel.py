@@ -9,6 +9,7 @@ population, the respondents themselves are a random sample.
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Self
@@ -164,6 +165,12 @@ class Channel(ABC):
         base = np.broadcast_to(self.base, self.cells)
         return np.array([(base + self.gain(unit)).ravel() for unit in np.eye(self.k)])
 
+    def lever(self, n: int) -> Floats:
+        """Return what each (flattened) cell adds to each inverted share, one row per cell."""
+        zero = self.invert(np.zeros(self.cells), n)
+        units = np.eye(math.prod(self.cells)).reshape(-1, *self.cells)
+        return np.array([self.invert(unit, n) - zero for unit in units])
+
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the (flattened) cells, conditional on the true counts."""
         if not self.is_histogram:
@@ -173,6 +180,9 @@ class Channel(ABC):
 
     def covariance_sampled(self, shares: Floats, n: int) -> Floats:
         """Return the covariance of the cells if people are sampled from a population."""
+        if self.is_histogram and self.times == 1:
+            law = self.mean(shares).ravel()
+            return np.asarray(n * (np.diag(law) - np.outer(law, law)))
         rows = self.matrix()
         people = np.diag(shares) - np.outer(shares, shares)
         return self.covariance(n * shares) + n * self.times * rows.T @ people @ rows

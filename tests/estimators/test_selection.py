@@ -254,7 +254,7 @@ def test_steps_through_the_strongest_of_a_long_list_end_as_steps_through_all(
             by_reach = selection(counts)
         strong = set(range(20))  # those at the edge depend on the order of the steps
         assert strong <= set(chosen_of(all_at_once)) & set(chosen_of(by_reach))
-        low, high = by_reach.interval().T
+        low, high = by_reach.interval()
         assert (np.abs(by_reach.shares - all_at_once.shares) < (high - low) / 2).all()
         np.testing.assert_allclose(by_reach.shares[:10], all_at_once.shares[:10], rtol=0.02)
 

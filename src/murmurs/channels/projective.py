@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -66,6 +67,20 @@ class ProjectivePoints(Channel):
     def base(self) -> Floats:
         """The probability of each point in a random report."""
         return np.array(float((1 - self.truth) / self.cells[0]))
+
+    @cached_property
+    def _supports(self) -> Floats:
+        """One for each answer, in the rows, and each point that is orthogonal to it."""
+        digits = geometry.vectors(np.arange(self.cells[0]), self.q, self.t)
+        return np.asarray(digits[: self.k] @ digits.T % self.q == 0, np.float64)
+
+    def matrix(self) -> Floats:
+        """Return the means of the cells, one row per answer; for small alphabets."""
+        return np.asarray(float(self.truth / self._orthogonal) * self._supports + self.base)
+
+    def lever(self, n: int) -> Floats:
+        """Return 1 / (n (hit - miss)) where a point supports an answer, one row per point."""
+        return np.asarray(self._supports.T / (n * float(self.hit - self.miss)))
 
     def gain(self, shares: Floats) -> Floats:
         """Return for each point the total share orthogonal to it, times truth / s."""

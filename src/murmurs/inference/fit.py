@@ -74,10 +74,8 @@ class Fit:
             if target == "population"
             else channel.covariance(self.n * shares)
         )
-        zero = channel.invert(np.zeros(channel.cells), self.n)
-        units = np.eye(len(cells)).reshape(len(cells), *channel.cells)
-        inverse = np.array([channel.invert(unit, self.n) - zero for unit in units])
-        return np.asarray(inverse.T @ cells @ inverse)
+        lever = channel.lever(self.n)
+        return np.asarray(lever.T @ cells @ lever)
 
     def covariance_of(self, shares: Floats, target: Target) -> Floats:
         """Return the same for people who may have been asked again, with new noise each time."""

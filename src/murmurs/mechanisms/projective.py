@@ -23,7 +23,7 @@ from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Category, Reports
 
 _LARGEST_SPACE = 2**25
-"""The most vectors in the decoder's FFT: half a gigabyte of complex numbers."""
+"""The most vectors in a space; the decoder transforms the part with one digit less."""
 
 _LARGEST_PRIME = 2**21
 
@@ -118,7 +118,11 @@ class ProjectiveGeometry(Truthful[int]):
         return kernels.load().histogram(reports, self.points)
 
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
-        """Spread each answer's truthful people over its hyperplane: O(k s), or O(n) if less."""
+        """Spread each answer's truthful people over its hyperplane: O(k s), or O(n) if less.
+
+        Hyperplanes overlap in all ways, so no sum of their cells has a simple law: ten million
+        people and ten thousand answers take one or two seconds.
+        """
         n, s = int(histogram.sum()), self.orthogonal
         if n <= self.k * s:
             return self._simulate_each(histogram, rng)

@@ -7,8 +7,13 @@ has the number (q**m - 1) / (q - 1) + r: first (0, ..., 0, 1), then (0, ..., 1, 
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats, Integers
 
 
@@ -85,25 +90,70 @@ def on_hyperplane(normals: Integers, which: Integers, q: int, t: int) -> Integer
 def incidence(weights: Floats, q: int, t: int) -> Floats:
     """Return for each point the total weight of the points orthogonal to it, by FFT.
 
-    Each weight w(y) is copied to all multiples s y of its point. The Fourier transform at x is then
-    the sum over y of w(y) times the sum over s of exp(2 pi i s <x, y> / q), which is q - 1 for
-    orthogonal points and -1 for others.
+    A point is (1, y) or (0, y), where y has one digit less. The points (0, y) are a space of their
+    own, with the same numbers. The points (1, y) that are orthogonal to (x0, x) have <x, y> = -x0.
+    Their weight is a sum over a hyperplane, which follows from the Fourier transform of the
+    weights at the multiples of x. So a transform of q**(t - 1) numbers is enough.
 
     >>> incidence(np.array([1.0, 0, 0, 0, 0, 0, 0]), 2, 3).round(9)  # (0,0,1): last digit 0
     array([0., 1., 0., 1., 0., 1., 0.])
     """
-    spread = np.zeros(q**t)
+    if t == 1:
+        return np.zeros(1)
+    size = point_count(q, t - 1)
+    within = incidence(weights[:size], q, t - 1)
+    if q == 2:  # each vector but zero is a point, and has no other multiples
+        signs = walsh.transform(weights[size:])
+        even, odd = (signs[0] + signs[1:]) / 2, (signs[0] - signs[1:]) / 2
+        return np.concatenate([even + within, [weights[:size].sum()], odd + within])
+    lines = _lines(q, t - 1) if q ** (t - 1) <= _KEPT else _lines.__wrapped__(q, t - 1)
+    fourier = np.fft.fftn(weights[size:].reshape((q,) * (t - 1))).ravel()
+    planes = np.fft.irfft(fourier[lines.multiples], n=q, axis=1)
+    others = planes[lines.point, lines.height] + within[lines.point]
+    return np.concatenate([planes[:, 0] + within, [weights[:size].sum()], others])
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """The vectors of t digits as multiples of points.
+
+    ``multiples`` are the vectors s x of each point x, for s up to q / 2. Each other vector but zero
+    is a multiple f x of the point number ``point``; its ``height`` is -1 / f.
+    """
+
+    multiples: NDArray[np.int32]
+    point: NDArray[np.int32]
+    height: NDArray[np.int32]
+
+
+_KEPT = 2**20
+"""The most vectors whose lines are kept: an iteration needs them again and again."""
+
+
+@lru_cache(maxsize=8)
+def _lines(q: int, t: int) -> _Lines:
     first = [*_first_of(q, t).tolist(), point_count(q, t)]
-    digits = np.arange(q)
+    multiples = np.empty((first[-1], q // 2 + 1), np.int32)
+    point, height = np.empty((2, q**t - 1), np.int32)
     for m in range(t):
-        block = weights[first[m] : first[m + 1]].reshape((q,) * m)
-        for factor in range(1, q):
-            back = digits * pow(factor, -1, q) % q
-            scaled = block[np.ix_(*[back] * m)] if m and factor > 1 else block
-            spread[factor * q**m : (factor + 1) * q**m] = scaled.ravel()
-    fourier = np.fft.fftn(spread.reshape((q,) * t)).real.ravel()
-    at_points = np.concatenate([fourier[q**m : 2 * q**m] for m in range(t)])
-    return np.asarray((at_points + weights.sum()) / q)
+        for factor in range(q):
+            scaled = _scaled(factor, q, m)
+            if factor <= q // 2:
+                multiples[first[m] : first[m + 1], factor] = factor * q**m + scaled
+            if factor:  # the leading digit of factor * x, for a point x with m digits after its 1
+                at = factor * q**m + scaled - 1
+                point[at] = np.arange(first[m], first[m + 1])
+                height[at] = -pow(factor, -1, q) % q
+    return _Lines(multiples, point, height)
+
+
+def _scaled(factor: int, q: int, m: int) -> Integers:
+    """Return all numbers of m digits modulo q, with each digit multiplied by a factor."""
+    out = np.zeros(1, np.int64)
+    for place in range(m):
+        out = (factor * np.arange(q) % q * q**place)[:, None] + out[None, :]
+        out = out.ravel()
+    return out
 
 
 def is_prime(number: int) -> bool:
