@@ -21,6 +21,7 @@ from murmurs.submission import (
     read_bytes,
     read_json,
 )
+from murmurs.submission import form as form_module
 from tests.make_vectors import FOLDER, Vector
 
 VECTORS: list[Vector] = json.loads((FOLDER / "submissions.json").read_text(encoding="utf-8"))
@@ -196,6 +197,49 @@ def test_many_unknown_names_do_not_take_long() -> None:
     document = {"survey": CAFE.fingerprint, "id": "00" * 16, "reports": names, "segment": "beta"}
     with pytest.raises(BadSubmissionError, match="takes no reports to 'question 0'"):
         CAFE.from_json(json.dumps(document).encode())
+
+
+def test_reports_to_an_unknown_question_are_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[object] = []
+    monkeypatch.setattr(form_module, "column_in", read.append)
+    reports = {"drink": [0], "size+hot": [[0, 0]], **{f"question {n}": [0] for n in range(50)}}
+    document = {"survey": CAFE.fingerprint, "id": "00" * 16, "reports": reports}
+    with pytest.raises(BadSubmissionError, match="takes no reports to 'question 0'"):
+        CAFE.from_json(json.dumps(document).encode())
+    assert read == []
+
+
+@pytest.mark.parametrize("bad", ["-1", "true", "null", '"x"', "[]", "{}", "1.5", "9" * 40])
+def test_only_reports_next_to_a_bad_one_are_read_one_by_one(
+    bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the last report of a long body would cost as much as all reports, read slowly."""
+    slow: list[object] = []
+    shape = type(CAFE.survey.question("drink").mechanism.shape)
+    from_json = shape.from_json
+
+    def noted(self: Any, value: object) -> Any:
+        slow.append(value)
+        return from_json(self, value)
+
+    monkeypatch.setattr(shape, "from_json", noted)
+    n = 20_000
+    text = CAFE.to_json(CAFE.make({"drink": [1] * n}, segment="beta")).decode()
+    text = text.replace("1]", f"1,{bad}]")
+    with pytest.raises(BadSubmissionError, match=f"question 'drink': report {n} is"):
+        CAFE.from_json(text.encode())
+    assert len(slow) < 300
+
+
+@pytest.mark.parametrize("escape", ["", "\\"])
+def test_whatever_a_repeated_key_hides_is_refused_and_named(escape: str) -> None:
+    text = CAFE.to_json(cafe()).decode()
+    hidden = '{"reports":{"' + escape * 2 + 'x":[1.5,{"a":{}},":"]},' + text[1:]
+    with pytest.raises(BadSubmissionError, match=r"submission: the key 'reports' occurs twice$"):
+        CAFE.from_json(hidden.encode())
+    null = text.replace('"segment":"beta"', '"segment":null')
+    with pytest.raises(BadSubmissionError, match="this survey needs a segment"):
+        CAFE.from_json(null.encode())
 
 
 # Anything else

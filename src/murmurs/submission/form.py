@@ -13,7 +13,13 @@ from murmurs import forms
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.submission.json_form import JSONForm, identity_of, one_in
+from murmurs.submission.json_form import (
+    JSONForm,
+    column_in,
+    identity_of,
+    one_in,
+    refuse_repeated_keys,
+)
 from murmurs.submission.submission import ID_BYTES, NO_SUBMISSION, BadSubmissionError, Submission
 from murmurs.survey import Survey
 from murmurs.wire import BadReportError, Shape
@@ -97,7 +103,9 @@ class SubmissionForm:
         """Return the submission that JSON describes; refuse any other, with the reason."""
         found = one_in(data)
         self._check_fingerprint(found.survey)
-        return self.taken([found])[0]
+        (taken,) = self.taken([found])
+        refuse_repeated_keys(data, [found])
+        return taken
 
     def to_bytes(self, submission: Submission) -> bytes:
         """Return a submission as bytes; their number depends only on questions and people."""
@@ -177,25 +185,40 @@ class SubmissionForm:
         return self._checked(identity, columns, named), place
 
     def taken(self, found: list[JSONForm]) -> list[Submission]:
-        """Return submissions that were read from JSON, with all their reports packed at once."""
-        columns: dict[str, list[Any]] = {name: [] for one in found for name in one.reports}
+        """Return submissions that were read from JSON, with all their reports packed at once.
+
+        Names are looked at before any report is: whoever sends many that are unknown, or reports
+        to them, is refused after the first.
+        """
         for one in found:
-            for name, column in one.reports.items():
-                if not isinstance(column, str):
-                    columns[name] += column
+            for name in one.reports:
+                self._shape(name)
+        columns: dict[str, list[Any]] = {}
+        counts: list[dict[str, int | bytes]] = []
+        for one in found:
+            sizes: dict[str, int | bytes] = {}
+            for name, text in one.reports.items():
+                column = column_in(text)
+                if isinstance(column, str):
+                    sizes[name] = self._decoded(name, column)
+                    continue
+                sizes[name] = len(column)
+                columns.setdefault(name, []).extend(column)
+            counts.append(sizes)
         packed = {name: self._packed(name, column) for name, column in columns.items()}
         places = dict.fromkeys(packed, 0)
         taken = []
-        for one in found:
+        for one, sizes in zip(found, counts, strict=True):
             reports = {}
-            for name, column in one.reports.items():
-                if isinstance(column, str):
-                    reports[name] = self._decoded(name, column)
+            for name, size in sizes.items():
+                if isinstance(size, bytes):
+                    reports[name] = size
                     continue
                 start = places[name]
-                places[name] = end = start + len(column) * self._sizes[name]
+                places[name] = end = start + size * self._sizes[name]
                 reports[name] = packed[name][start:end]
-            taken.append(self._checked(identity_of(one.id), reports, one.segment))
+            segment = None if one.segment is msgspec.UNSET else one.segment
+            taken.append(self._checked(identity_of(one.id), reports, segment))
         return taken
 
     def _packed(self, name: str, column: list[Any]) -> bytes:

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.documents import document
 from murmurs.submission.submission import ID_BYTES, NO_SUBMISSION, BadSubmissionError
 
 
 class JSONForm(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of a submission, with its reports not checked yet."""
+    """The fields of a submission; its reports are still text, and nobody has looked at them."""
 
     survey: str
     id: str
-    reports: dict[str, list[Any] | str]
-    segment: str | None = None
+    reports: dict[str, msgspec.Raw]
+    segment: str | msgspec.UnsetType | None = msgspec.UNSET
 
-
-_MOST_KEYS = 100
-"""The most keys that are looked for one by one: each takes a search through the whole text."""
 
 _decode_one = msgspec.json.Decoder(JSONForm).decode
 _decode_some = msgspec.json.Decoder(list[JSONForm] | JSONForm).decode
+_decode_column = msgspec.json.Decoder(list[Any] | str).decode
 
 
 def one_in(data: bytes) -> JSONForm:
     """Return the fields of the one submission in JSON."""
     try:
-        found = _decode_one(data)
+        return _decode_one(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _refusal(error) from None
-    _refuse_repeated_keys(data, [found])
-    return found
 
 
 def some_in(data: bytes) -> list[JSONForm]:
@@ -46,8 +42,16 @@ def some_in(data: bytes) -> list[JSONForm]:
     several = found if isinstance(found, list) else [found]
     if not several:
         raise BadSubmissionError("form", "this list has no submission")
-    _refuse_repeated_keys(data, several)
     return several
+
+
+def column_in(text: msgspec.Raw) -> list[Any] | str:
+    """Return the reports to a question: a list of JSON values, or text."""
+    try:
+        column: list[Any] | str = _decode_column(text)
+        return column
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _refusal(error) from None
 
 
 def identity_of(text: str) -> bytes:
@@ -67,30 +71,31 @@ def _refusal(error: Exception) -> BadSubmissionError:
     return BadSubmissionError("form", f"{NO_SUBMISSION}: {rule}")
 
 
-def _refuse_repeated_keys(data: bytes, found: list[JSONForm]) -> None:
-    """Refuse an object with a key twice, of which the fast reader has kept the last."""
-    if not _may_repeat_a_key(data, found):
+def refuse_repeated_keys(data: bytes, found: list[JSONForm]) -> None:
+    """Refuse an object with a key twice, of which the fast reader has kept the last.
+
+    The reports must have been read: they have no colons then, and each colon in a text without
+    escapes belongs to a key or is in a name. A key that is there twice makes one too many.
+    """
+    if b"\\" not in data and data.count(b":") == sum(map(_colons, found)):
         return
     try:
-        document(data)
-    except ValueError as error:
+        json.loads(data, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
         raise BadSubmissionError("form", f"{NO_SUBMISSION}: {error}") from None
 
 
-def _may_repeat_a_key(data: bytes, found: list[JSONForm]) -> bool:
-    """Whether some object may have a key twice.
+def _colons(one: JSONForm) -> int:
+    """Return how many colons a submission has if no key is there twice."""
+    names = sum(1 + name.count(":") for name in one.reports)
+    if one.segment is msgspec.UNSET:
+        return 3 + names
+    return 4 + names + (one.segment.count(":") if isinstance(one.segment, str) else 0)
 
-    Without escapes, a key that is used n times occurs n times between quotation marks. If it occurs
-    more often, it may also be within a value: then the strict reader decides.
-    """
-    if b"\\" in data:
-        return True
-    keys = {b"survey": len(found), b"id": len(found), b"reports": len(found)}
-    keys[b"segment"] = sum(one.segment is not None for one in found)
-    for one in found:
-        for name in one.reports:
-            key = name.encode()
-            keys[key] = keys.get(key, 0) + 1
-    if len(keys) > _MOST_KEYS:
-        return True
-    return any(data.count(b'"' + key + b'"') != count for key, count in keys.items())
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    keys: set[str] = set()
+    for key, _ in pairs:
+        if key in keys:
+            raise ValueError(f"the key {shown(key)} occurs twice")
+        keys.add(key)

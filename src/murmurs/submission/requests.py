@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from murmurs.submission.form import SubmissionForm, fingerprint_at
-from murmurs.submission.json_form import JSONForm, some_in
+from murmurs.submission.json_form import JSONForm, refuse_repeated_keys, some_in
 from murmurs.submission.submission import BadSubmissionError, Submission
 
 FormOf = Callable[[str], SubmissionForm]
@@ -33,6 +33,7 @@ def read_json(data: bytes, form_of: FormOf, *, most: int | None = None) -> list[
                 _refuse_first(several, numbers, form)
             raise
         taken.update(zip(numbers, made, strict=True))
+    refuse_repeated_keys(data, several)
     return [taken[number] for number in range(len(several))]
 
 

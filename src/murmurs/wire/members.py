@@ -72,7 +72,7 @@ class Members(Shape[tuple[int, ...]]):
 
     def from_json(self, value: Any) -> tuple[int, ...]:
         """Return the set that a rising list of its members represents."""
-        if not isinstance(value, list) or not all_numbers(value):
+        if not isinstance(value, list) or len(value) != self.w or not all_numbers(value):
             raise self._not_json(f"a list of {self.w} rising numbers", value)
         return self._unpack(self.pack(tuple(value)))
 
