@@ -107,6 +107,8 @@ def _collector(survey: Survey, folder: Path) -> Iterator[tuple[str, str]]:
     (folder / "morning.json").write_text(survey.to_json(), encoding="utf-8")
     store = folder / "collected"
     arguments = ["serve", str(folder / "morning.json"), "--store", str(store), "--port", "0"]
+    for name in ("submissions", "people"):  # one process plays many devices
+        arguments += ["--limit", f"{name}={devices.AT_ONCE}"]
     with (folder / "collector.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "murmurs", *arguments],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -45,7 +44,14 @@ if TYPE_CHECKING:
 @click.option(
     "--rate",
     type=click.FloatRange(min=0, min_open=True),
-    help="The most requests per second of one key, or of all clients without a key.",
+    help="The most people per second of one key, or of all clients without a key.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=N",
+    help="Another limit, such as people=1000 or body=64KiB; docs/collector.md lists them all.",
 )
 @click.option(
     "--quota",
@@ -79,6 +85,14 @@ if TYPE_CHECKING:
     metavar="DAYS",
     help="How long counts and reports are kept; by default for ever.",
 )
+@click.option(
+    "--log",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How problems are logged: a line for people, or a JSON document for programs.",
+)
 @as_json
 def command(
     surveys: tuple[Path, ...],
@@ -90,11 +104,13 @@ def command(
     keys: bool,
     origins: tuple[str, ...],
     rate: float | None,
+    limits: tuple[str, ...],
     quota: int | None,
     connections: int,
     complete_days: bool,
     keep_ids: int,
     keep_reports: int | None,
+    form: Literal["text", "json"],
     as_json: bool,
 ) -> None:
     """Collect submissions to SURVEYS, and answer with estimates.
@@ -111,7 +127,8 @@ def command(
         raise click.UsageError("--certfile and --keyfile go together: give both, or none")
     try:
         from murmurs.collect.collector import Settings
-        from murmurs.collect.limits import MIB, Limits
+        from murmurs.collect.limits import MIB, Limits, limits_from
+        from murmurs.collect.logs import log_to_stderr
         from murmurs.collect.server import Address
         from murmurs.collect.service import Plan, started
         from murmurs.collect.store import StoreError
@@ -121,12 +138,13 @@ def command(
         raise ImportError(
             f"the collector needs {error.name}: install it with pip install 'murmurs[server]'"
         ) from None
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    log_to_stderr(form)
+    chosen = limits_from(limits, Limits(rate=rate, connections=connections))
     plan = Plan(
         place,
         tuple(read_survey(path) for path in surveys),
         Address(host, port, certfile, keyfile),
-        Settings(Limits(rate=rate, connections=connections), keys, origins, complete_days),
+        Settings(chosen, keys, origins, complete_days),
         Schedule(keep_ids_days=keep_ids, keep_reports_days=keep_reports),
         None if quota is None else quota * MIB,
     )

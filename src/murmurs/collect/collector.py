@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from murmurs.collect import tokens
+from murmurs.collect.aside import Aside
 from murmurs.collect.bodies import Headers, header
 from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.disclosure import Disclosure
@@ -74,6 +75,7 @@ class Collector:
         self.catalogue = Catalogue()
         self.disclosure = Disclosure(store, self.settings.only_complete)
         self.jobs, self.pools, self.turns = Jobs(), Pools(), Turns(SIZES["results"])
+        self.aside = Aside(self.pools)
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0
@@ -86,7 +88,7 @@ class Collector:
     async def why_not_ready(self) -> StoreError | None:
         """Return why the store takes no submissions; None if it does, as of a second ago at most.
 
-        All who ask within a second share one answer, and no more than one thread.
+        All who ask within a second share one answer, from a thread that does nothing else.
         """
         task = self._checking
         if task is None or (task.done() and time.monotonic() - self._checked >= READY_SECONDS):

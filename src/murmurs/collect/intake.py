@@ -30,19 +30,21 @@ class Intake:
         def form_of(fingerprint: str) -> SubmissionForm:
             return self._form(fingerprint, day, key)
 
+        sizes = self._limits.of(has_token=key is not None)
         reads = read_json if media == JSON_TYPE else read_bytes
         try:
-            found = reads(body, form_of, most=self._limits.submissions)
+            found = reads(body, form_of, most=sizes.submissions)
         except BadSubmissionError as error:
             status = 413 if error.reason == "batch" else 400
             raise RefusedError(status, error.reason, str(error), submission=error.number) from None
         people = sum(submission.people for submission in found)
-        if people > self._limits.people:
+        if people > sizes.people:
+            more = "" if key is not None else "; a relay with a token may send more"
             raise RefusedError(
                 413,
                 "batch",
-                f"this request has the reports of {people} people; at most {self._limits.people} "
-                "are taken at once",
+                f"this request has the reports of {people} people; at most {sizes.people} are "
+                f"taken at once{more}",
             )
         return found
 

@@ -175,7 +175,7 @@ class Endpoint:
             else:
                 _check_media(headers, operation.media)
                 limits = self.collector.limits
-                raw = await read_body(receive, length, limits.json, limits.body_seconds, room)
+                raw = await read_body(receive, length, limits.document, limits.body_seconds, room)
                 room.take(len(raw) * (JSON_WEIGHT - 1))
                 body = raw if operation.body is bytes else _decoded(raw, operation.body)
             path = scope.get("path_params", {})

@@ -11,10 +11,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, ParamSpec, TypeVar
 
-Kind = Literal["catalogue", "ready", "results", "administration"]
+Kind = Literal["catalogue", "ready", "bodies", "results", "administration"]
 
-SIZES: dict[Kind, int] = {"catalogue": 1, "ready": 1, "results": 2, "administration": 2}
-"""How many threads each kind has. Bodies have those of the event loop."""
+SIZES: dict[Kind, int] = {
+    "catalogue": 1,
+    "ready": 1,
+    "bodies": 1,
+    "results": 2,
+    "administration": 2,
+}
+"""How many threads each kind has."""
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")

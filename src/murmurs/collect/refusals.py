@@ -21,7 +21,7 @@ REASONS = {
     "name": "the name of a token is taken, or there is none of this name",
     "token": "there is no valid token",
     "scope": "the token does not allow this",
-    "rate": "there were too many requests with this key",
+    "rate": "there were the reports of too many people with this key, for now",
     "few": "there are fewer reports than results are shown for",
     "slow": "the body did not arrive in time",
     "busy": "the collector has too much to do: send the same again after Retry-After",

@@ -6,7 +6,6 @@ arrived meanwhile.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -15,7 +14,7 @@ from starlette.types import Receive, Scope
 from murmurs.collect import tokens
 from murmurs.collect.bodies import announced, read_body
 from murmurs.collect.collector import Collector
-from murmurs.collect.limits import JSON_WEIGHT, Room
+from murmurs.collect.limits import JSON_WEIGHT, KIB, Room
 from murmurs.collect.operations import Answer, Endpoint, Operation, media_type
 from murmurs.collect.refusals import RefusedError, busy
 from murmurs.collect.replies import Reply, json_reply
@@ -25,7 +24,7 @@ from murmurs.submission import BINARY_TYPE as BINARY
 from murmurs.submission import JSON_TYPE as JSON
 from murmurs.submission import Submission
 
-ASIDE = 64 * 1024
+ASIDE = 8 * KIB
 """Bytes of a body from which it is read by another thread, so that others need not wait."""
 
 
@@ -63,7 +62,7 @@ SUBMIT = Operation(
     refusals={
         404: "No survey here has this fingerprint.",
         409: "The survey is closed, or not open yet.",
-        429: "There were too many requests with this key.",
+        429: "There were too many people with this key, for now.",
     },
     details=(
         "All submissions of a request are taken, or none. An id that was counted before is not "
@@ -84,11 +83,13 @@ class SubmitEndpoint(Endpoint):
         if scope["query_string"]:
             raise RefusedError(400, "query", "this request takes no parameters")
         key = self._key(headers)
-        collector.rates.take("" if key is None else key.name)
+        name = "" if key is None else key.name
+        collector.rates.take(name)
         media = media_type(headers)
         if media not in (JSON, BINARY):
             raise RefusedError(415, "media", f"Content-Type must be {JSON} or {BINARY}")
-        most = collector.limits.json if media == JSON else collector.limits.body
+        sizes = collector.limits.of(has_token=key is not None)
+        most = sizes.json if media == JSON else sizes.body
         seconds = collector.limits.body_seconds
         with Room(collector.memory) as room:
             body = await read_body(receive, announced(headers), most, seconds, room)
@@ -96,6 +97,7 @@ class SubmitEndpoint(Endpoint):
                 room.take(len(body) * (JSON_WEIGHT - 1))
             submissions = await self._read(body, media, key)
             del body
+            collector.rates.take_people(name, sum(s.people for s in submissions))
             return await self._keep(submissions)
 
     def _key(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
@@ -111,7 +113,8 @@ class SubmitEndpoint(Endpoint):
         read, day = self.collector.intake.read, self.collector.today
         if len(body) < ASIDE:
             return read(body, media, day, key)
-        return await asyncio.to_thread(read, body, media, day, key)
+        name = "" if key is None else key.name
+        return await self.collector.aside.run(name, lambda: read(body, media, day, key))
 
     async def _keep(self, submissions: list[Submission]) -> Reply:
         """Hand the submissions to the writer, and wait until they are durable."""
