@@ -16,10 +16,12 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from murmurs.collect.collector import Settings
+from murmurs.collect.crowd import PATIENCE, Crowd
 from murmurs.collect.limits import Limits
 from murmurs.collect.metrics import Metrics
-from murmurs.collect.protocol import MOST_WAITING, Guarded
+from murmurs.collect.protocol import MOST_WAITING, RESERVE, Guarded
 from murmurs.collect.server import Address
+from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
 from tests.cli.test_serve import write_certificate
 from tests.collect.made import PLAIN, submission
@@ -70,7 +72,7 @@ def seconds_until_closed(client: socket.socket, drip: bytes = b"") -> tuple[floa
 
 @pytest.mark.parametrize(
     ("beginning", "least"),
-    [(b"", 0.3), (b"\x16\x03\x01\x02\x00", 0.3), (b"GET / HTTP/1.1\r\n\r\n", 0.0)],
+    [(b"", 0.3), (b"\x16\x03\x01\x02\x00", 0.3), (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0.0)],
     ids=["nothing", "a part", "something else"],
 )
 def test_a_client_that_does_not_finish_the_beginning_of_tls_is_cut_off(
@@ -217,7 +219,7 @@ def test_a_long_body_in_small_chunks_is_read(served: Running) -> None:
 
 def test_requests_that_wait_for_the_first_are_limited(served: Running) -> None:
     """Otherwise a client could fill the memory with them, fifty times as fast as it sends."""
-    one = b"GET /health HTTP/1.1\r\n\r\n"
+    one = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
     with connected(served) as client:
         client.sendall(one * MOST_WAITING)
         got = b""
@@ -253,6 +255,7 @@ def test_bodies_that_wait_for_the_first_request_are_limited(number: int, is_refu
         protocol = Guarded(
             limits=Limits(),
             metrics=Metrics(),
+            crowd=Crowd(),
             config=config,
             server_state=ServerState(),
             app_state={},
@@ -269,7 +272,9 @@ def test_bodies_that_wait_for_the_first_request_are_limited(number: int, is_refu
         return found
 
     one = HEAD + b"Content-Length: 10000\r\n\r\n" + b" " * 10_000
-    written, closed = asyncio.run(received(b"GET /ready HTTP/1.1\r\n\r\n" + one * number))
+    written, closed = asyncio.run(
+        received(b"GET /ready HTTP/1.1\r\nHost: a\r\n\r\n" + one * number)
+    )
     assert written.startswith(b"HTTP/1.1 503") == is_refused
     assert (b'"busy"' in written) == closed == is_refused
 
@@ -278,7 +283,7 @@ def test_a_connection_that_is_closed_while_requests_wait_does_not_fill_the_log(
     served: Running, held: threading.Event, caplog: pytest.LogCaptureFixture
 ) -> None:
     with connected(served) as client:
-        client.sendall(b"GET /ready HTTP/1.1\r\n\r\n" * (MOST_WAITING + 2))
+        client.sendall(b"GET /ready HTTP/1.1\r\nHost: a\r\n\r\n" * (MOST_WAITING + 2))
         assert client.recv(4096).startswith(b"HTTP/1.1 503")
     held.set()
     assert served.get("/ready").status == 200
@@ -307,11 +312,193 @@ def test_a_crowd_of_slow_clients_does_not_keep_others_out(served: Running) -> No
         assert served.send(submission(PLAIN, 2), PLAIN).status == 200
 
 
-def test_connections_beyond_the_limit_are_told_to_come_back(served: Running) -> None:
+def test_whoever_holds_a_place_without_a_request_makes_room_for_a_new_connection(
+    served: Running,
+) -> None:
+    with contextlib.ExitStack() as stack:
+        idle = [stack.enter_context(connected(served)) for _ in range(SHORT.connections)]
+        time.sleep(0.1)
+        assert served.send(submission(PLAIN, 1), PLAIN).status == 200
+        assert seconds_until_closed(idle[0])[0] < 0.3
+        idle[-1].sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert idle[-1].recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_while_all_connections_are_served_only_looks_at_health_are_answered(
+    served: Running, held: threading.Event
+) -> None:
+    """An orchestrator that gets no answer would restart a process that has much to do."""
     with contextlib.ExitStack() as stack:
         for _ in range(SHORT.connections):
+            client = stack.enter_context(connected(served))
+            client.sendall(b"GET /ready HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.3)
+        assert [served.get("/health").status for _ in range(3)] == [200] * 3
+        reply = served.get("/surveys")
+        assert (reply.status, reply.error, reply.headers["retry-after"]) == (503, "busy", "1")
+        before = served.count("murmurs_refusals_total", reason="busy")
+        for _ in range(20):  # each takes the place of the last, and none gets one of its own
             stack.enter_context(connected(served))
+        assert served.get("/surveys").status == 503
+        assert served.get("/health").status == 200
+        for _ in range(RESERVE):
+            client = stack.enter_context(connected(served))
+            client.sendall(b"GET /ready HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.1)
         with connected(served) as client:
-            _, got = seconds_until_closed(client)
-        assert got.startswith(b"HTTP/1.1 503"), got
-        assert b'"busy"' in got
+            assert seconds_until_closed(client)[1].startswith(b"HTTP/1.1 503")
+        assert served.count("murmurs_refusals_total", reason="busy") > before
+
+
+class Place:
+    """A connection that only knows whether it had to go."""
+
+    has_gone = in_reserve = False
+
+    def make_room(self) -> None:
+        self.has_gone = True
+
+
+def test_a_body_that_does_not_come_makes_room_after_a_while_and_a_request_never() -> None:
+    now = 0.0
+    crowd = Crowd(lambda: now)
+    idle, sending, young, asking = (Place() for _ in range(4))
+    for place in (sending, idle, asking, young):
+        crowd.waits(place)
+    crowd.sends(sending)
+    crowd.sends(asking)
+    crowd.gone(asking)
+    now = PATIENCE
+    crowd.sends(young)
+    assert crowd.make_room()
+    assert [p.has_gone for p in (idle, sending, young, asking)] == [True, False, False, False]
+    assert crowd.make_room()
+    assert [p.has_gone for p in (sending, young, asking)] == [True, False, False]
+    assert not crowd.make_room()
+    assert not young.has_gone
+
+
+# The head of a request
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (b"Host: a\r\n", 200),
+        (b"Host: [::1]:8080\r\n", 200),
+        (b"Host:\r\n", 200),
+        (b"", 400),
+        (b"Host: a\r\nHost: a\r\n", 400),
+        (b"Host: a\r\nhost: b\r\n", 400),
+        (b"Host: a b\r\n", 400),
+        (b"Host: a/b\r\n", 400),
+        (b"Host: user@a\r\n", 400),
+    ],
+)
+def test_a_request_has_exactly_one_valid_host(served: Running, fields: bytes, status: int) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\n" + fields + b"\r\n")
+        got = client.recv(4096)
+    assert got.startswith(b"HTTP/1.1 %d" % status), got
+    assert (b'{"error": "http"' in got) == (status == 400)
+
+
+def test_a_request_of_http_1_0_needs_no_host(served: Running) -> None:
+    with connected(served) as client:
+        client.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("long", ["address", "field", "fields", "fields after the body"])
+def test_a_head_that_arrives_at_once_may_not_be_longer_than_the_limit(
+    served: Running, long: str
+) -> None:
+    """All of it in one piece, so that the head is complete when the server first looks at it."""
+    x = b"x" * SHORT.head
+    request = {
+        "address": b"GET /" + x + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        "field": b"GET /health HTTP/1.1\r\nHost: a\r\nA: " + x + b"\r\n\r\n",
+        "fields": b"GET /health HTTP/1.1\r\nHost: a\r\n" + b"A: b\r\n" * 400 + b"\r\n",
+        "fields after the body": HEAD
+        + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n"
+        + b"A: b\r\n" * 400
+        + b"\r\n",
+    }[long]
+    with connected(served) as client:
+        client.sendall(request)
+        _, got = seconds_until_closed(client)
+    assert got.startswith(b"HTTP/1.1 431"), got
+    assert b'"head"' in got
+
+
+def test_fields_after_the_body_are_not_taken_for_fields_of_the_head(served: Running) -> None:
+    body = SubmissionForm(PLAIN).to_json(submission(PLAIN, 77))
+    with connected(served) as client:
+        client.sendall(
+            HEAD
+            + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(body), body)
+            + b"Authorization: Bearer x\r\nContent-Type: text/plain\r\n\r\n"
+        )
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+
+
+# An offer of another protocol, as curl --http2 and Java's HttpClient make with every request
+
+OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("step", [1, 7, 10_000])
+def test_a_body_is_read_although_the_client_offers_another_protocol(
+    served: Running, chunked: bool, step: int
+) -> None:
+    number = 2 * step + chunked
+    bodies = [SubmissionForm(PLAIN).to_json(submission(PLAIN, 900 + number + i)) for i in (0, 5000)]
+    sent = b""
+    for body in bodies:
+        sent += HEAD + OFFER
+        if chunked:
+            sent += b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
+            sent = sent % (len(body), body)
+        else:
+            sent += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    sent += b"GET /health HTTP/1.1\r\nHost: a\r\n" + OFFER + b"\r\n"
+    sent += b"POST /submissions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n" + OFFER + b"\r\n"
+    with connected(served) as client:
+        for start in range(0, len(sent), step):
+            client.sendall(sent[start : start + step])
+        got = b""
+        while got.count(b"HTTP/1.1 ") < 4 or not got.endswith(b"}"):
+            got += client.recv(4096)
+    statuses = [part[:3] for part in got.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"200", b"200", b"415"], got
+    assert got.count(b'"accepted":1') == 2
+
+
+def test_an_offer_does_not_lift_the_limits_of_a_body(tmp_path: Path) -> None:
+    limits = Limits(json=1000, body_seconds=0.4)
+    with running(tmp_path, PLAIN, settings=Settings(limits)) as found:
+        with connected(found) as client:
+            client.sendall(HEAD + OFFER + b"Transfer-Encoding: chunked\r\n\r\n" + b"7d0\r\n")
+            client.sendall(b" " * 2000)
+            assert client.recv(4096).startswith(b"HTTP/1.1 413")
+        with connected(found) as client:
+            client.sendall(HEAD + OFFER + b"Content-Length: 100\r\n\r\n{")
+            assert client.recv(4096).startswith(b"HTTP/1.1 408")
+
+
+def test_what_is_used_of_uvicorn_is_there() -> None:
+    """`Guarded` derives from a class that uvicorn does not promise to keep."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+    for name in ("connection_made", "connection_lost", "on_url", "on_header", "on_body"):
+        assert callable(getattr(HttpToolsProtocol, name))
+    for name in ("on_message_begin", "on_headers_complete", "on_message_complete"):
+        assert callable(getattr(HttpToolsProtocol, name))
+    for name in ("on_response_complete", "pause_writing", "_unset_keepalive_if_required"):
+        assert callable(getattr(HttpToolsProtocol, name))
+    made = HttpToolsProtocol.__init__.__code__.co_names
+    cycle = RequestResponseCycle.__init__.__code__.co_names
+    used = {"parser", "connections", "pipeline", "headers", "transport", "client", "cycle"}
+    assert used <= set(made)
+    assert {"response_complete", "disconnected", "message_event", "body", "more_body"} <= set(cycle)

@@ -18,6 +18,7 @@ import uvloop
 
 from murmurs.collect.app import make_app
 from murmurs.collect.collector import Collector
+from murmurs.collect.crowd import Crowd
 from murmurs.collect.protocol import Guarded
 from murmurs.collect.store import StoreError
 
@@ -100,7 +101,9 @@ class Server(uvicorn.Server):
 
     def __init__(self, collector: Collector, address: Address) -> None:
         limits = collector.limits
-        protocol = functools.partial(Guarded, limits=limits, metrics=collector.metrics)
+        protocol = functools.partial(
+            Guarded, limits=limits, metrics=collector.metrics, crowd=Crowd()
+        )
         config = _Config(
             make_app(collector),
             http=protocol,  # type: ignore[arg-type]  # a class with some arguments given
