@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import apsw
+import numpy as np
 import pytest
 
 from murmurs.collect.restore import restore
-from murmurs.collect.store import Part, Store, StoreError, StoreFullError
+from murmurs.collect.store import DamagedError, Part, Store, StoreError, StoreFullError
 from murmurs.collect.stores import open_store, sqlite, sqlite_session
 from murmurs.collect.stores.sqlite import DATABASE, SQLiteStore
+from murmurs.collect.stores.sums import sum_of
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 
 HOT = Part(PLAIN.fingerprint, "hot")
@@ -205,10 +207,19 @@ def _other_database(folder: Path) -> bytes:
     return (folder / "other").read_bytes()
 
 
+def _sum_again(db: apsw.Connection) -> None:
+    """Write the sums of what is there, as a mistake of ours would."""
+    db.create_scalar_function("again", sum_of)
+    for table, data in (("recent", "reports"), ("counts", "cells"), ("kept", "reports")):
+        db.execute(f"update {table} set crc = again(series, day, n, {data})")
+
+
 def test_damage_is_found(tmp_path: Path) -> None:
-    def spoil(sql: str) -> None:
+    def spoil(sql: str, *, sum_again: bool = True) -> None:
         with contextlib.closing(apsw.Connection(str(tmp_path / DATABASE))) as db:
             db.execute(sql)
+            if sum_again:
+                _sum_again(db)
 
     with contextlib.closing(SQLiteStore(tmp_path)) as store:
         store.publish(EVERY_KIND, 1)
@@ -216,6 +227,16 @@ def test_damage_is_found(tmp_path: Path) -> None:
         store.add([submission(EVERY_KIND, 1), submission(PLAIN, 1)], 1)
         store.fold()
         store.add([submission(PLAIN, 2)], 1)
+        store.verify()
+        for change in ("kept set n = n + 1", "recent set day = 2", "counts set series = 1000"):
+            table = change.split()[0]
+            spoil(f"create table spare as select * from {table}", sum_again=False)
+            one = f"rowid = (select min(rowid) from {table})"
+            spoil(f"update {change} where {one}", sum_again=False)
+            for sums_only in (True, False):
+                with pytest.raises(DamagedError, match="they are not as they were written"):
+                    store.verify(sums_only=sums_only)
+            spoil(f"delete from {table}; insert into {table} select * from spare; drop table spare")
         store.verify()
         spoil("update kept set n = n + 1")
         with pytest.raises(StoreError, match="day 1 has 3 reports to 'open product', not 4"):
@@ -234,6 +255,77 @@ def test_damage_is_found(tmp_path: Path) -> None:
         spoil("delete from kept")
         with pytest.raises(StoreError, match="counts of 'category'"):
             store.verify()
+        store.verify(sums_only=True)
+        spoil("insert into tokens values ('a', x'00', 'rea`', '[]')")
+        with pytest.raises(DamagedError, match="the token 'a' is damaged"):
+            store.verify(sums_only=True)
+
+
+def _flipped(path: Path, rng: np.random.Generator, number: int) -> bytes:
+    """Return a file with so many bytes changed, none of them in the first page."""
+    data = bytearray(path.read_bytes())
+    for place in rng.integers(4096, len(data), number):
+        data[place] ^= int(rng.integers(1, 256))
+    return bytes(data)
+
+
+def test_flipped_bytes_are_never_served(tmp_path: Path) -> None:
+    """Everything that can be read from a store with 40 flipped bytes is as it was, or refused."""
+    made, rng = tmp_path / "made", np.random.default_rng(1)
+    parts = [Part(EVERY_KIND.fingerprint, asked.name) for asked in EVERY_KIND.reported]
+    with contextlib.closing(SQLiteStore(made)) as store:
+        store.publish(EVERY_KIND, 1)
+        for seed in range(12):
+            store.add([submission(EVERY_KIND, seed, people=300)], seed % 4)
+            if seed == 8:
+                store.fold()
+        truth = {part: store.counts(part) for part in parts}
+        store.vacuum()
+    refused = 0
+    for number in range(12):
+        place = tmp_path / f"flipped{number}"
+        place.mkdir()
+        (place / DATABASE).write_bytes(_flipped(made / DATABASE, rng, 40))
+        try:
+            with contextlib.closing(SQLiteStore(place)) as store:
+                damaged = False
+                for part in parts:
+                    try:
+                        assert store.counts(part) == truth[part]
+                    except StoreError:
+                        damaged = True
+                refused += damaged
+                with pytest.raises(StoreError):
+                    store.verify(sums_only=True)
+        except StoreError:
+            refused += 1
+    assert refused >= 8
+
+
+def test_damaged_reports_are_left_out_of_a_fold_and_refused_as_counts(tmp_path: Path) -> None:
+    part = Part(PLAIN.fingerprint, "hot")
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        store.publish(PLAIN, 1)
+        store.add([submission(PLAIN, 1)], 1)
+        store.add([submission(PLAIN, 2)], 2)
+        with contextlib.closing(apsw.Connection(str(tmp_path / DATABASE))) as db:
+            db.execute("update recent set reports = x'010101' where day = 1")
+        store.fold()
+        assert store.counts(Part(PLAIN.fingerprint, "hot", first_day=2)).n == 3
+        with pytest.raises(DamagedError, match="3 reports of series 1 on day 1 are damaged"):
+            store.counts(part)
+
+
+def test_a_survey_that_was_changed_in_the_store_is_refused(tmp_path: Path) -> None:
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        store.publish(PLAIN, 1)
+    with contextlib.closing(apsw.Connection(str(tmp_path / DATABASE))) as db:
+        db.execute("update surveys set document = replace(document, 'yes', 'yet')")
+    with (
+        contextlib.closing(SQLiteStore(tmp_path)) as store,
+        pytest.raises(DamagedError, match="the survey with the fingerprint"),
+    ):
+        store.collections()
 
 
 def test_a_damaged_page_is_found(tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ class StoreFullError(StoreError):
     """There is no room left, on the disk or within the quota."""
 
 
+class DamagedError(StoreError):
+    """Something is not as it was written; everything else can be used."""
+
+
 class UnknownSurveyError(LookupError):
     """The store has no survey with this fingerprint; it may have been deleted a moment ago."""
 
@@ -200,8 +204,12 @@ class Store(ABC):
         """Raise a `StoreError` if the store cannot take submissions now."""
 
     @abstractmethod
-    def verify(self) -> None:
-        """Read everything; raise a `StoreError` that says what is damaged, if something is."""
+    def verify(self, *, sums_only: bool = False) -> None:
+        """Read everything; raise a `StoreError` that says what is damaged, if something is.
+
+        With ``sums_only``, do not ask whether reports and counts make sense, only whether they are
+        as they were written.
+        """
 
     @abstractmethod
     def close(self) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from murmurs.collect.store import keeps_reports
 from murmurs.collect.stores.cells import pack_cells, unpack_cells
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.sums import check_sum, sum_of
 from murmurs.joint import Asked
 from murmurs.numerics.arrays import Integers
 from murmurs.wire import Reports, Shape
@@ -28,19 +29,21 @@ _LARGE = 2**20
 """Kept reports of a day are put together until they have this many bytes."""
 
 _WAITING = """
-select number, series, day, n, reports from recent
+select number, series, day, n, reports, crc from recent
 where number <= :last order by series, day, number
 """
-_ADDED = "select n, cells from counts where series = :series and day = :day"
+_ADDED = "select n, cells, crc from counts where series = :series and day = :day"
 _SET = """
-insert into counts (series, day, n, cells) values (:series, :day, :n, :cells)
-on conflict (series, day) do update set n = excluded.n, cells = excluded.cells
+insert into counts (series, day, n, cells, crc) values (:series, :day, :n, :cells, :crc)
+on conflict (series, day) do update set n = excluded.n, cells = excluded.cells, crc = excluded.crc
 """
 _LAST_KEPT = """
-select number, n, reports from kept where series = :series and day = :day
+select number, n, reports, crc from kept where series = :series and day = :day
 order by number desc limit 1
 """
-_KEEP = "insert into kept (series, day, n, reports) values (:series, :day, :n, :reports)"
+_KEEP = """
+insert into kept (series, day, n, reports, crc) values (:series, :day, :n, :reports, :crc)
+"""
 
 
 class GoneError(Exception):
@@ -100,9 +103,9 @@ def read_recent(session: Session, last: int, asked: Mapping[int, Asked]) -> list
     """Return some of the recent reports up to a number, by series and day."""
     folds: dict[tuple[int, int], Fold] = {}
     size = 0
-    for number, series, day, n, blob in session.stream(_WAITING, last=last):
-        if series not in asked:
-            continue  # of a survey that is being deleted
+    for number, series, day, n, blob, crc in session.stream(_WAITING, last=last):
+        if series not in asked or sum_of(series, day, n, blob) != crc:
+            continue  # of a survey that is being deleted; or damaged, and left as it is
         fold = folds.setdefault((series, day), Fold(series, day, asked[series]))
         fold.numbers.append(number)
         fold.n += n
@@ -120,10 +123,12 @@ def apply(session: Session, fold: Fold) -> None:
         raise GoneError
     where = {"series": fold.series, "day": fold.day}
     n, cells = fold.n, fold.cells
-    for before, blob in session.run(_ADDED, **where):
+    for before, blob, crc in session.run(_ADDED, **where):
+        check_sum(fold.series, fold.day, before, blob, crc)
         n += before
         cells = cells + unpack_cells(blob, cells.shape)
-    session.run(_SET, **where, n=n, cells=pack_cells(cells))
+    packed = pack_cells(cells)
+    session.run(_SET, **where, n=n, cells=packed, crc=sum_of(fold.series, fold.day, n, packed))
     if fold.kept:
         _keep(session, fold)
 
@@ -132,11 +137,12 @@ def _keep(session: Session, fold: Fold) -> None:
     """Keep reports, together with earlier ones of the same day if those are few."""
     where = {"series": fold.series, "day": fold.day}
     n, kept = fold.n, fold.kept
-    for number, before, blob in session.run(_LAST_KEPT, **where):
+    for number, before, blob, crc in session.run(_LAST_KEPT, **where):
         if len(blob) + len(kept) <= _LARGE:
+            check_sum(fold.series, fold.day, before, blob, crc)
             session.run("delete from kept where number = :number", number=number)
             n, kept = n + before, in_order(blob + kept, len(kept) // n)
-    session.run(_KEEP, **where, n=n, reports=kept)
+    session.run(_KEEP, **where, n=n, reports=kept, crc=sum_of(fold.series, fold.day, n, kept))
 
 
 def in_order(reports: bytes, size: int) -> bytes:

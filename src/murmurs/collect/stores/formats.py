@@ -1,29 +1,30 @@
 """The format of a store: the version of its tables, and how an older one becomes the present one.
 
-`FORMAT` grows by one with every change of the tables. ``MIGRATIONS[n]`` has the statements that
-turn format n into n + 1; they run in the transaction that opens the store, all or none.
+`FORMAT` grows by one with every change of the tables. ``MIGRATIONS[n]`` turns format n into n + 1;
+it runs in the transaction that opens the store, all or none.
+
+Format 2 has a sum in every row with reports or counts; see `murmurs.collect.stores.sums`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from murmurs.boundary.checks import shown
 from murmurs.collect.store import StoreError
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.sums import sum_of
 
-FORMAT = 1
+FORMAT = 2
 """The format that this release writes; it reads all formats up to this one."""
-
-MIGRATIONS: Mapping[int, Sequence[str]] = {}
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "surveys": ("number", "fingerprint", "document", "state", "first_day"),
     "series": ("number", "survey", "question", "segment"),
     "ids": ("survey", "id", "day"),
-    "recent": ("number", "series", "day", "n", "reports"),
-    "counts": ("series", "day", "n", "cells"),
-    "kept": ("number", "series", "day", "n", "reports"),
+    "recent": ("number", "series", "day", "n", "reports", "crc"),
+    "counts": ("series", "day", "n", "cells", "crc"),
+    "kept": ("number", "series", "day", "n", "reports", "crc"),
     "tokens": ("name", "digest", "scope", "surveys"),
 }
 """The tables with what was collected, and the columns that all stores have."""
@@ -52,6 +53,26 @@ def check_format(found: object, place: str, *, migrating: bool) -> int:
 def migrate(session: Session, written: int) -> None:
     """Turn the tables of an older format into those of the present one."""
     for step in range(written, FORMAT):
-        for statement in MIGRATIONS[step]:
-            session.run(statement)
+        MIGRATIONS[step](session)
     session.run("update meta set value = :value where key = 'format'", value=str(FORMAT))
+
+
+def _add_sums(session: Session) -> None:
+    """Add a sum to every row, of what is written there now."""
+    tables = (
+        ("recent", "reports", ("number",)),
+        ("counts", "cells", ("series", "day")),
+        ("kept", "reports", ("number",)),
+    )
+    for table, data, key in tables:
+        session.run(f"alter table {table} add column crc integer not null default 0")
+        this = " and ".join(f"{name} = :{name}" for name in key)
+        for found in session.run(f"select {', '.join(key)} from {table}"):
+            where = dict(zip(key, found, strict=True))
+            (row,) = session.run(
+                f"select series, day, n, {data} from {table} where {this}", **where
+            )
+            session.run(f"update {table} set crc = :crc where {this}", crc=sum_of(*row), **where)
+
+
+MIGRATIONS: Mapping[int, Callable[[Session], None]] = {1: _add_sums}

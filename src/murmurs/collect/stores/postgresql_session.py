@@ -45,7 +45,8 @@ create table recent (
     series bigint not null,
     day integer not null,
     n bigint not null,
-    reports bytea not null
+    reports bytea not null,
+    crc integer not null
 );
 create index recent_of_series on recent (series, day);
 create table counts (
@@ -53,6 +54,7 @@ create table counts (
     day integer not null,
     n bigint not null,
     cells bytea not null,
+    crc integer not null,
     primary key (series, day)
 );
 create table kept (
@@ -60,7 +62,8 @@ create table kept (
     series bigint not null,
     day integer not null,
     n bigint not null,
-    reports bytea not null
+    reports bytea not null,
+    crc integer not null
 );
 create index kept_of_series on kept (series, day);
 create table tokens (

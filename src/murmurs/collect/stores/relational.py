@@ -23,6 +23,7 @@ from murmurs.boundary.texts import listed
 from murmurs.collect.store import (
     Collection,
     Entry,
+    DamagedError,
     Part,
     Store,
     Token,
@@ -32,6 +33,7 @@ from murmurs.collect.store import (
 from murmurs.collect.stores import folding
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.sums import check_sum, sum_of
 from murmurs.collect.stores.verifying import verify
 from murmurs.counts import Counts
 from murmurs.joint import Asked
@@ -49,12 +51,13 @@ insert into series (survey, question, segment) values (:survey, :question, :segm
 """
 _SERIES_OF = "select question, segment, number from series where survey = :survey"
 _COLLECTIONS = """
-select number, document, state, first_day from surveys where state <> 'deleting' order by number
+select number, fingerprint, document, state, first_day from surveys
+where state <> 'deleting' order by number
 """
 _FIND = "select number, document, state from surveys where fingerprint = :fingerprint"
 _SET_STATE = "update surveys set state = :state where number = :number"
 _RECENT = """
-insert into recent (series, day, n, reports) values (:series, :day, :n, :reports)
+insert into recent (series, day, n, reports, crc) values (:series, :day, :n, :reports, :crc)
 """
 _MEANT = """
 series in (
@@ -69,17 +72,19 @@ and (cast(:segment as text) is null or series.segment = :segment)
 and found.day between :first and :last
 """
 _COUNTED_BY_DAY = (
-    f"select found.day, series.segment, found.n, found.cells {_FOUND.format(table='counts')}"
+    "select series.segment, found.series, found.day, found.n, found.cells, found.crc "
+    f"{_FOUND.format(table='counts')}"
 )
 _NOT_YET_BY_DAY = (
-    f"select found.day, series.segment, found.reports {_FOUND.format(table='recent')} "
-    "order by found.series, found.day"
+    "select series.segment, found.series, found.day, found.n, found.reports, found.crc "
+    f"{_FOUND.format(table='recent')} order by found.series, found.day"
 )
-_COUNTED = f"select n, cells from counts where {_MEANT}"
-_NOT_YET = f"select reports from recent where {_MEANT}"
-_KEPT = (
-    f"select reports from kept where {_MEANT} union all select reports from recent where {_MEANT}"
-)
+_COUNTED = f"select series, day, n, cells, crc from counts where {_MEANT}"
+_NOT_YET = f"select series, day, n, reports, crc from recent where {_MEANT}"
+_KEPT = f"""
+select series, day, n, reports, crc from kept where {_MEANT}
+union all select series, day, n, reports, crc from recent where {_MEANT}
+"""
 _DAYS = """
 with chosen as (
     select number, segment from series where survey = :survey and question = :question
@@ -152,9 +157,8 @@ class Relational(Store):
                 return
             fields = {"fingerprint": survey.fingerprint, "document": survey.to_json(), "day": day}
             ((number,),) = session.run(_PUBLISH, **fields)
-            for asked in survey.reported:
-                for segment in survey.segments or (None,):
-                    session.run(_SERIES, survey=number, question=asked.name, segment=segment)
+            for question, segment in _series_of(survey):
+                session.run(_SERIES, survey=number, question=question, segment=segment)
 
         self._write(insert)
 
@@ -163,8 +167,8 @@ class Relational(Store):
         with self._read() as session:
             rows = session.run(_COLLECTIONS)
         return tuple(
-            Collection(self._survey(number, document), state, first_day)
-            for number, document, state, first_day in rows
+            Collection(self._survey(number, fingerprint, document), state, first_day)
+            for number, fingerprint, document, state, first_day in rows
         )
 
     def set_state(self, survey: str, state: Literal["open", "closed"]) -> None:
@@ -203,13 +207,22 @@ class Relational(Store):
         """Return the number of the survey with this fingerprint, and the survey."""
         for number, document, state in session.run(_FIND, fingerprint=fingerprint):
             if state != "deleting":
-                return number, self._survey(number, document)
+                return number, self._survey(number, fingerprint, document)
         raise UnknownSurveyError(fingerprint)
 
-    def _survey(self, number: int, document: str) -> Survey:
+    def _survey(self, number: int, fingerprint: str, document: str) -> Survey:
         survey = self._surveys.get(number)
         if survey is None:
-            survey = self._surveys[number] = Survey.from_json(document)
+            try:
+                survey = Survey.from_json(document)
+            except ValueError:
+                survey = None
+            if survey is None or survey.fingerprint != fingerprint:
+                raise DamagedError(
+                    f"the survey with the fingerprint {shown(fingerprint[:12])} is damaged: it is "
+                    "not as it was written. Look at the disk, and restore a backup"
+                )
+            self._surveys[number] = survey
         return survey
 
     # Submissions
@@ -232,7 +245,7 @@ class Relational(Store):
                 if not rows:
                     raise UnknownSurveyError(fingerprint)
                 ((number,),) = rows
-                series = self._series(session, number)
+                series = self._series(session, number, fingerprint)
                 added = session.insert_ids(number, sorted(places), day)
                 if not added:
                     continue
@@ -248,19 +261,29 @@ class Relational(Store):
                         parts.setdefault(at, []).append(reports)
                         people[at] = people.get(at, 0) + submission.people
                 for at, blobs in parts.items():
-                    session.run(_RECENT, series=at, day=day, n=people[at], reports=b"".join(blobs))
+                    row = (at, day, people[at], b"".join(blobs))
+                    fields = dict(zip(("series", "day", "n", "reports"), row, strict=True))
+                    session.run(_RECENT, **fields, crc=sum_of(*row))
                 session.changed(number)
             return new
 
         return self._write(insert)
 
-    def _series(self, session: Session, survey: int) -> dict[tuple[str, str | None], int]:
+    def _series(
+        self, session: Session, number: int, fingerprint: str
+    ) -> dict[tuple[str, str | None], int]:
         """Return the numbers of the series of a survey, which never change."""
-        found = self._series_of.get(survey)
+        found = self._series_of.get(number)
         if found is None:
-            rows = session.run(_SERIES_OF, survey=survey)
-            found = {(question, segment): number for question, segment, number in rows}
-            self._series_of[survey] = found
+            _, survey = self._find(session, fingerprint)
+            rows = session.run(_SERIES_OF, survey=number)
+            found = {(question, segment): series for question, segment, series in rows}
+            if found.keys() != set(_series_of(survey)):
+                raise DamagedError(
+                    f"the questions of the survey {shown(survey.name)} are damaged: they are not "
+                    "as they were written. Look at the disk, and restore a backup"
+                )
+            self._series_of[number] = found
         return found
 
     # What was collected
@@ -270,12 +293,12 @@ class Relational(Store):
         with self._read() as session:
             asked, where = self._meant(session, part)
             mechanism = asked.mechanism
-            waiting = (blob for (blob,) in session.stream(_NOT_YET, **where))
+            waiting = (check_sum(*row) for row in session.stream(_NOT_YET, **where))
             recent = mechanism.count_checked(folding.joined(waiting, mechanism.shape))
             n, cells = recent.n, np.array(recent.cells)
-            for number, blob in session.stream(_COUNTED, **where):
-                n += number
-                cells += unpack_cells(blob, cells.shape)
+            for row in session.stream(_COUNTED, **where):
+                n += row[2]
+                cells += unpack_cells(check_sum(*row), cells.shape)
         return Counts(mechanism, n, cells)
 
     def by_day(self, part: Part) -> Iterator[Entry]:
@@ -285,11 +308,11 @@ class Relational(Store):
             mechanism = asked.mechanism
             shape = mechanism.channel.cells
             some = max(1, min(1000, 2**18 // math.prod(shape)))
-            for day, segment, n, blob in session.stream(_COUNTED_BY_DAY, at_once=some, **where):
-                yield Entry(day, segment, n, unpack_cells(blob, shape))
+            for segment, *row in session.stream(_COUNTED_BY_DAY, at_once=some, **where):
+                yield Entry(row[1], segment, row[2], unpack_cells(check_sum(*row), shape))
             waiting = session.stream(_NOT_YET_BY_DAY, **where)
-            for (day, segment), rows in itertools.groupby(waiting, lambda row: row[:2]):
-                blobs = (row[2] for row in rows)
+            for (segment, _, day), rows in itertools.groupby(waiting, lambda row: row[:3]):
+                blobs = (check_sum(*row[1:]) for row in rows)
                 found = mechanism.count_checked(folding.joined(blobs, mechanism.shape))
                 yield Entry(day, segment, found.n, found.cells)
 
@@ -309,8 +332,8 @@ class Relational(Store):
                     f"reports to {shown(part.question)} are not kept: their counts have all that "
                     "an analysis needs"
                 )
-            for (blob,) in session.stream(_KEPT, **where):
-                yield blob
+            for row in session.stream(_KEPT, **where):
+                yield check_sum(*row)
 
     @abstractmethod
     def changes(self, survey: str) -> int:
@@ -327,6 +350,7 @@ class Relational(Store):
             )
         if part.segment is not None and part.segment not in survey.segments:
             raise ValueError(f"survey {shown(survey.name)} has no segment {shown(part.segment)}")
+        self._series(session, number, part.survey)
         return units[part.question], {
             "survey": number,
             "question": part.question,
@@ -395,7 +419,7 @@ class Relational(Store):
 
     def _asked_by_series(self, session: Session) -> dict[int, Asked]:
         """Return the question of every series, of surveys that are not being deleted."""
-        surveys = {row[0]: self._survey(row[0], row[1]) for row in session.run(_COLLECTIONS)}
+        surveys = {row[0]: self._survey(*row[:3]) for row in session.run(_COLLECTIONS)}
         return {
             number: surveys[survey].asked(question)
             for number, survey, question in session.run(
@@ -444,17 +468,24 @@ class Relational(Store):
         self._check_room()
         self._run(_CHECK)
 
-    def verify(self) -> None:
+    def verify(self, *, sums_only: bool = False) -> None:
         """Read everything; raise a `StoreError` that says what is damaged, if something is."""
         self._verify_pages()
         with self._read() as session:
-            verify(session, self._asked_by_series(session))
+            verify(session, self._asked_by_series(session), sums_only=sums_only)
 
     def _verify_pages(self) -> None:
         """Raise a `StoreError` if the database itself finds damage."""
 
     def _check_collecting(self) -> None:
         """Raise a `StoreError` if this store was opened only for reading and upkeep."""
+
+
+def _series_of(survey: Survey) -> Iterator[tuple[str, str | None]]:
+    """Return the question and the segment of each series of a survey."""
+    for asked in survey.reported:
+        for segment in survey.segments or (None,):
+            yield asked.name, segment
 
 
 def _remove(session: Session, survey: int) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from murmurs.collect.store import ERA, StoreError, StoreFullError, UnknownSurveyError
+from murmurs.collect.store import ERA, DamagedError, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Session
@@ -153,8 +153,12 @@ class SQLiteStore(Relational):
         ) as error:
             raise StoreError(f"cannot write to {self.directory}: {error}") from None
         except (apsw.CorruptError, apsw.NotADBError) as error:
-            raise StoreError(
+            raise DamagedError(
                 f"{self._path} is damaged ({error}): restore a backup with `murmurs store restore`"
+            ) from None
+        except UnicodeDecodeError:  # text that is none
+            raise DamagedError(
+                f"{self._path} is damaged: restore a backup with `murmurs store restore`"
             ) from None
         except apsw.ConnectionClosedError:
             raise StoreError(f"the store in {self.directory} was closed") from None
@@ -305,7 +309,7 @@ class SQLiteStore(Relational):
         with self._read() as session:
             problems = [text for (text,) in session.run("pragma integrity_check")]
         if problems != ["ok"]:
-            raise StoreError(f"{self._path} is damaged: {problems[0]}")
+            raise DamagedError(f"{self._path} is damaged: {problems[0]}")
 
     def close(self) -> None:
         """Finish what is under way and let go of all files; calling it twice is fine."""

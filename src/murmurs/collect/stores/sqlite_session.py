@@ -41,7 +41,8 @@ create table recent (
     series integer not null,
     day integer not null,
     n integer not null,
-    reports blob not null
+    reports blob not null,
+    crc integer not null
 ) strict;
 create index recent_of_series on recent (series, day);
 create table counts (
@@ -49,6 +50,7 @@ create table counts (
     day integer not null,
     n integer not null,
     cells blob not null,
+    crc integer not null,
     primary key (series, day)
 ) strict;
 create table kept (
@@ -56,7 +58,8 @@ create table kept (
     series integer not null,
     day integer not null,
     n integer not null,
-    reports blob not null
+    reports blob not null,
+    crc integer not null
 ) strict;
 create index kept_of_series on kept (series, day);
 create table tokens (

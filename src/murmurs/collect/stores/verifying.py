@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.store import StoreError, keeps_reports
+from murmurs.collect.store import DamagedError, StoreError, keeps_reports
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.sums import check_sum
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 
+SCOPES = ("read", "admin", "submit")
 
-def verify(session: Session, asked: Mapping[int, Asked]) -> None:
+
+def verify(session: Session, asked: Mapping[int, Asked], *, sums_only: bool = False) -> None:
     """Read all reports and counts of the series of some questions; refuse what does not fit."""
+    for name, scope, surveys in session.run("select name, scope, surveys from tokens"):
+        if scope not in SCOPES or not surveys.startswith("["):
+            raise DamagedError(f"the token {shown(name)} is damaged: revoke it, and make another")
     kept: dict[tuple[int, int], int] = {}
     for table in ("kept", "recent"):
-        for series, day, n, blob in session.stream(f"select series, day, n, reports from {table}"):
-            if series in asked:  # else its survey is being deleted
+        rows = session.stream(f"select series, day, n, reports, crc from {table}")
+        for series, day, n, blob, crc in rows:
+            check_sum(series, day, n, blob, crc)
+            if series in asked and not sums_only:  # else its survey is being deleted
                 _check_reports(asked[series], blob, n, day)
                 if table == "kept":
                     kept[series, day] = kept.get((series, day), 0) + n
-    for series, day, n, blob in session.stream("select series, day, n, cells from counts"):
-        if series in asked:
+    for series, day, n, blob, crc in session.stream(
+        "select series, day, n, cells, crc from counts"
+    ):
+        check_sum(series, day, n, blob, crc)
+        if series in asked and not sums_only:
             _check_counts(asked[series], blob, n, day, kept.get((series, day), 0))
 
 
