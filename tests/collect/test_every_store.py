@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from murmurs.collect.restore import restore
 from murmurs.collect.store import ERA, Part, Store, StoreError, Token, UnknownSurveyError
 from murmurs.collect.stores import folding, formats, open_store
+from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.sqlite import SQLiteStore
 from murmurs.submission import Submission
 from tests.collect.conftest import NewPlace
@@ -432,10 +433,17 @@ def test_a_store_of_a_later_format_is_refused(place: str, monkeypatch: pytest.Mo
 def test_migrations_run_once_and_whole(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.closing(open_store(place)) as store:
         model = filled(store)
-    step = ["create table extra (number integer)", "insert into extra values (7)"]
+
+    def step(session: Session) -> None:
+        session.run("create table extra (number integer)")
+        session.run("insert into extra values (7)")
+
+    def broken(session: Session) -> None:
+        step(session)
+        session.run("insert into nowhere values (1)")
+
     monkeypatch.setattr(formats, "FORMAT", formats.FORMAT + 1)
-    broken = {formats.FORMAT - 1: [*step, "insert into nowhere values (1)"]}
-    monkeypatch.setattr(formats, "MIGRATIONS", broken)
+    monkeypatch.setattr(formats, "MIGRATIONS", {formats.FORMAT - 1: broken})
     with pytest.raises(StoreError, match="nowhere"):
         open_store(place)
     monkeypatch.setattr(formats, "MIGRATIONS", {formats.FORMAT - 1: step})

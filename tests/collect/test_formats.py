@@ -10,8 +10,10 @@ import apsw
 import psycopg
 import pytest
 
+from murmurs.collect.restore import restore
 from murmurs.collect.stores import formats, open_store
 from murmurs.collect.stores.sqlite import DATABASE
+from murmurs.collect.stores.sums import sum_of
 from tests.collect.conftest import NewPlace
 from tests.collect.make_format import FOLDER, told
 
@@ -25,6 +27,31 @@ def load(place: str, number: int) -> None:
     Path(place).mkdir()
     with contextlib.closing(apsw.Connection(str(Path(place, DATABASE)))) as other:
         other.execute((FOLDER / f"sqlite-{number}.sql").read_text()).fetchall()
+
+
+@pytest.mark.parametrize("number", range(1, formats.FORMAT + 1))
+def test_a_backup_of_every_format_is_restored_to_both_kinds(
+    new_place: NewPlace, number: int, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    load(str(old), number)
+    expected = json.loads((FOLDER / f"{number}.json").read_text())
+    with contextlib.closing(restore(old / DATABASE, new_place())) as store:
+        store.verify()
+        assert told(store) == expected
+
+
+def test_what_is_converted_is_summed_as_it_was_written(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    load(str(place), 1)
+    with contextlib.closing(open_store(place)) as store:
+        store.verify(sums_only=True)
+    with contextlib.closing(apsw.Connection(str(place / DATABASE))) as db:
+        for table, data in (("recent", "reports"), ("counts", "cells"), ("kept", "reports")):
+            rows = db.execute(f"select series, day, n, {data}, crc from {table}").fetchall()
+            assert rows
+            for *row, crc in rows:
+                assert crc == sum_of(*row)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("number", range(1, formats.FORMAT + 1))

@@ -209,7 +209,7 @@ def _other_database(folder: Path) -> bytes:
 
 def _sum_again(db: apsw.Connection) -> None:
     """Write the sums of what is there, as a mistake of ours would."""
-    db.create_scalar_function("again", sum_of)
+    db.create_scalar_function("again", lambda *row: sum_of(*row))
     for table, data in (("recent", "reports"), ("counts", "cells"), ("kept", "reports")):
         db.execute(f"update {table} set crc = again(series, day, n, {data})")
 

@@ -86,6 +86,11 @@ if TYPE_CHECKING:
     help="How long counts and reports are kept; by default for ever.",
 )
 @click.option(
+    "--damaged",
+    is_flag=True,
+    help="Start although the store is damaged, without results of what is.",
+)
+@click.option(
     "--log",
     "form",
     type=click.Choice(["text", "json"]),
@@ -110,6 +115,7 @@ def command(
     complete_days: bool,
     keep_ids: int,
     keep_reports: int | None,
+    damaged: bool,
     form: Literal["text", "json"],
     as_json: bool,
 ) -> None:
@@ -147,6 +153,7 @@ def command(
         Settings(chosen, keys, origins, complete_days),
         Schedule(keep_ids_days=keep_ids, keep_reports_days=keep_reports),
         None if quota is None else quota * MIB,
+        damaged,
     )
     try:
         with started(plan) as running:

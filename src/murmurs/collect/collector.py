@@ -81,6 +81,8 @@ class Collector:
         self._clock, self._logged = clock, 0.0
         self.connections: Callable[[], int] = lambda: 0
         """How many connections the server has; it fills this in."""
+        self.damage: str | None = None
+        """What is damaged in the store, as of the last time that all of it was read."""
         self._checking: asyncio.Task[StoreError | None] | None = None
         self._checked = 0.0
         self.catalogue.refresh(store)

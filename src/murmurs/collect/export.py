@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from murmurs.collect.store import Part, Store, keeps_reports
+from murmurs.collect.stores import copying
 from murmurs.joint import Asked
 from murmurs.survey import Survey
 
@@ -31,8 +32,15 @@ def export(store: Store, target: Path) -> dict[str, int]:
     """
     if target.exists():
         raise FileExistsError(f"{target} exists: an export is written to a new folder")
-    temporary = target.with_name(f".murmurs-{secrets.token_hex(8)}")
+    temporary = target.with_name(f"{copying.PREFIX}{secrets.token_hex(8)}")
     temporary.mkdir(mode=0o700, parents=True)
+    with copying.held(temporary):
+        copying.sweep(temporary.parent)
+        return _exported(store, temporary, target)
+
+
+def _exported(store: Store, temporary: Path, target: Path) -> dict[str, int]:
+    """Write to a folder that appears under its name when it is complete."""
     try:
         found = {}
         for collection in store.collections():

@@ -24,6 +24,7 @@ COUNTERS = {
 
 GAUGES = {
     "murmurs_ready": "Whether the store takes submissions: 1 or 0.",
+    "murmurs_damaged": "Whether the store was found damaged when it was last read: 1 or 0.",
     "murmurs_store_bytes": "Bytes that the store takes.",
     "murmurs_waiting_bytes": "Bytes of reports that wait to be kept.",
     "murmurs_connections": "Connections that are open.",

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import logging
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import uvicorn
 import uvloop
 
 from murmurs.collect.app import make_app
+from murmurs.collect.certificate import Certificate
 from murmurs.collect.collector import Collector
 from murmurs.collect.crowd import Crowd
 from murmurs.collect.protocol import Guarded
@@ -122,6 +124,9 @@ class Server(uvicorn.Server):
         config.handshake_seconds = limits.header_seconds
         super().__init__(config)
         self.collector = collector
+        self._certificate: Certificate | None = None
+        if address.certificate is not None and address.key is not None:
+            self._certificate = Certificate(address.certificate, address.key)
         collector.connections = lambda: len(self.server_state.connections)
 
     async def main_loop(self) -> None:
@@ -137,6 +142,8 @@ class Server(uvicorn.Server):
         collector = self.collector
         while True:
             await asyncio.sleep(collector.settings.refresh_seconds)
+            if self._certificate is not None and isinstance(self.config.ssl, ssl.SSLContext):
+                self._certificate.renew(self.config.ssl)
             try:
                 await collector.pools.run("catalogue", collector.catalogue.refresh, collector.store)
             except StoreError as error:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import socket
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,17 +15,20 @@ from murmurs.boundary.checks import shown
 from murmurs.collect.catalogue import why_unfit
 from murmurs.collect.collector import Collector, Settings
 from murmurs.collect.server import Address, Server
-from murmurs.collect.store import Store
-from murmurs.collect.stores import open_store
+from murmurs.collect.store import DamagedError, Store
+from murmurs.collect.stores import copying, open_store
 from murmurs.collect.tokens import new_token
 from murmurs.collect.upkeep import Schedule, Upkeep
 from murmurs.collect.writer import Writer, today
 from murmurs.survey import Survey
 
 FIRST_TOKEN = "first"
-"""The name of the token that a new store gets."""
+"""The name of the token that a new store gets, perhaps with a number."""
 
 TOKEN_FILE = "admin-token"
+
+VERIFIED_AT_START = 2**28
+"""Bytes of a store up to which all of it is read before it is served: a second or two."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     schedule: Schedule = field(default_factory=Schedule)
     quota: int | None = None
+    damaged: bool = False
+    """Whether to go on although the store is damaged."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,8 @@ def started(plan: Plan) -> Iterator[Running]:
         _allow_many_files()
         store = open_store(plan.place, quota=plan.quota)
         stack.callback(store.close)
+        _verify(store, plan)
+        _sweep(plan.place)
         publish(store, plan.surveys)
         token_file = _first_token(store, plan.place)
         writer = Writer(store, most_waiting=plan.settings.limits.waiting)
@@ -78,6 +86,25 @@ def started(plan: Plan) -> Iterator[Running]:
         stack.callback(upkeep.stop)
         server = Server(collector, plan.address)
         yield Running(server, opened, plan.address.url(opened), token_file)
+
+
+def _verify(store: Store, plan: Plan) -> None:
+    """Refuse a store that is damaged; a large one is looked through later, while it collects."""
+    if not plan.damaged and store.size() <= VERIFIED_AT_START:
+        try:
+            store.verify(sums_only=True)
+        except DamagedError as error:
+            raise DamagedError(
+                f"{error}. With --damaged the collector starts, and shows no result of what is "
+                "damaged"
+            ) from None
+
+
+def _sweep(place: str) -> None:
+    """Delete copies that a process left when it was killed."""
+    copying.sweep(Path(tempfile.gettempdir()))
+    if "://" not in place:
+        copying.sweep(Path(place))
 
 
 def publish(store: Store, surveys: Sequence[Survey]) -> None:
@@ -106,7 +133,9 @@ def _first_token(store: Store, place: str) -> Path | None:
     if "://" in place or any(token.scope == "admin" for token in store.tokens()):
         return None
     path = directory / TOKEN_FILE
-    text, token = new_token(FIRST_TOKEN, "admin")
+    taken = {token.name for token in store.tokens()}
+    names = (f"{FIRST_TOKEN}{number}" for number in ("", *range(2, len(taken) + 3)))
+    text, token = new_token(next(name for name in names if name not in taken), "admin")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
         os.fchmod(descriptor, 0o600)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from murmurs.collect.collector import Collector
-from murmurs.collect.store import StoreError
+from murmurs.collect.store import DamagedError, StoreError
 
 log = logging.getLogger("murmurs.collect")
 
@@ -22,6 +22,8 @@ class Schedule:
     """How often recent reports are added up."""
     tidy_seconds: float = 3600.0
     """How often old ids and reports are deleted, and room is given back to the disk."""
+    verify_seconds: float = 86_400.0
+    """How often everything is read, to find damage of the disk."""
     keep_ids_days: int = 30
     """How long ids are kept: a submission that is sent again later would be counted again."""
     keep_reports_days: int | None = None
@@ -41,10 +43,12 @@ class Upkeep:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="murmurs-upkeep", daemon=True)
         self._tidied = -schedule.tidy_seconds
+        self._verified = -schedule.verify_seconds
 
     def start(self) -> None:
         """Begin."""
         self._tidied += self._clock()
+        self._verified += self._clock()
         self._thread.start()
 
     def stop(self) -> None:
@@ -59,17 +63,34 @@ class Upkeep:
 
     def once(self) -> None:
         """Do what is due now; a failure is logged and counted, and tried again next time."""
+        self._try(self._collector.store.fold)
+        if self._clock() - self._tidied >= self._schedule.tidy_seconds and self._try(self.tidy):
+            self._tidied = self._clock()
+        if self._clock() - self._verified >= self._schedule.verify_seconds:
+            self._verified = self._clock()
+            self._try(self.verify)
+
+    def _try(self, work: Callable[[], None]) -> bool:
+        """Do some work; return whether it succeeded."""
         try:
-            self._collector.store.fold()
-            if self._clock() - self._tidied >= self._schedule.tidy_seconds:
-                self.tidy()
-                self._tidied = self._clock()
+            work()
         except Exception as error:
             self._collector.metrics.count("murmurs_upkeep_failures_total")
             if isinstance(error, StoreError):
                 log.error("upkeep of the store failed, and is tried again: %s", error)
             else:
                 log.exception("upkeep of the store failed, and is tried again")
+            return False
+        return True
+
+    def verify(self) -> None:
+        """Look for damage, and remember what was found."""
+        try:
+            self._collector.store.verify(sums_only=True)
+        except DamagedError as error:
+            self._collector.damage = str(error)
+            raise
+        self._collector.damage = None
 
     def tidy(self) -> None:
         """Delete what is older than it is kept, and give room back."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import logging
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import msgspec
 
@@ -218,25 +218,24 @@ async def _revoke(collector: Collector, call: Call) -> Reply:
 
 
 async def _backup(collector: Collector, call: Call) -> Reply:
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = tempfile.TemporaryDirectory(prefix="murmurs-backup-")
-            stack.callback(folder.cleanup)
-            path = Path(folder.name) / "backup"
-            await collector.pools.run("administration", collector.store.backup, path)
-        except (OSError, StoreFullError) as error:
-            log.error("a backup could not be written: %s", error)
-            reason = "there is no room for a copy among the temporary files of the collector"
-            raise unavailable("full", reason) from None
-        stack.pop_all()
+    path = Path(tempfile.gettempdir()) / f".murmurs-backup-{secrets.token_hex(8)}"
+    try:
+        await collector.pools.run("administration", collector.store.backup, path)
+        file = path.open("rb")
+    except (OSError, StoreFullError) as error:
+        log.error("a backup could not be written: %s", error)
+        reason = "there is no room for a copy among the temporary files of the collector"
+        raise unavailable("full", reason) from None
+    finally:
+        path.unlink(missing_ok=True)  # it is read all the same, and ends with the process
     name = f"murmurs-{date_of(collector.today)}.backup"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Reply(_parts(path, folder), media=BYTES, headers=headers)
+    return Reply(_parts(file), media=BYTES, headers=headers)
 
 
-def _parts(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[bytes]:
-    """Return the parts of a file, and delete its folder in the end."""
-    with folder, path.open("rb") as file:
+def _parts(file: BinaryIO) -> Iterator[bytes]:
+    """Return the parts of a file, and close it in the end."""
+    with file:
         while part := file.read(_PART):
             yield part
 

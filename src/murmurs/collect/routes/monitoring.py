@@ -52,6 +52,7 @@ def _gauges(collector: Collector, ready: bool) -> dict[str, float]:
     found: dict[str, float] = {"murmurs_ready": ready}
     with contextlib.suppress(StoreError):
         found["murmurs_store_bytes"] = collector.store.size()
+    found["murmurs_damaged"] = collector.damage is not None
     found["murmurs_waiting_bytes"] = collector.writer.waiting
     found["murmurs_connections"] = collector.connections()
     found["murmurs_jobs"] = len(collector.jobs)

@@ -22,8 +22,8 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.collect.store import (
     Collection,
-    Entry,
     DamagedError,
+    Entry,
     Part,
     Store,
     Token,
@@ -408,14 +408,22 @@ class Relational(Store):
         for fold in folds:
             fold.prepare()
 
+        return bool(folds) and self._apply(folds)
+
+    def _apply(self, folds: list[folding.Fold]) -> bool:
+        """Apply folds in one transaction; leave alone those whose counts are damaged."""
+
         def apply(session: Session) -> None:
             for fold in folds:
                 folding.apply(session, fold)
 
-        if folds:
-            with contextlib.suppress(folding.GoneError):  # somebody deleted them: read again
-                self._write(apply)
-        return bool(folds)
+        try:
+            self._write(apply)
+        except folding.GoneError:  # somebody deleted them: read again
+            return True
+        except DamagedError:
+            return len(folds) > 1 and sum(self._apply([fold]) for fold in folds) > 0
+        return True
 
     def _asked_by_series(self, session: Session) -> dict[int, Asked]:
         """Return the question of every series, of surveys that are not being deleted."""
