@@ -177,6 +177,10 @@ def test_a_token_allows_what_its_scope_says_for_its_surveys_only(served: Running
         assert served.get(path, submit).status == 403
     assert served.get("/results/plain", read).status == 200
     assert served.get("/admin/surveys", read).status == 403
+    assert served.get("/metrics", read).status == 403  # they tell how many submitted just now
+    metrics = served.token("metrics")
+    assert served.get("/metrics", metrics).status == 200
+    assert served.get("/results/plain", metrics).status == 403
     assert served.get("/results/plain", one).status == 200
     assert served.get("/admin/surveys", one).status == 200
     for path in ("/admin/tokens", "/metrics", "/admin/backup"):  # need a token for all surveys
@@ -304,7 +308,7 @@ def test_web_pages_of_other_origins_are_let_in_only_if_configured(tmp_path: Path
 def test_metrics_count_what_happens_and_name_nobody(served: Running) -> None:
     served.send(submission(PLAIN, 1), PLAIN)
     served.submit(b"tea")
-    text = served.get("/metrics", served.token("read")).body.decode()
+    text = served.get("/metrics", served.token("metrics")).body.decode()
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert lines['murmurs_submissions_total{outcome="accepted"}'] == "1"
     assert lines["murmurs_people_total"] == "3"
@@ -318,7 +322,7 @@ def test_metrics_count_what_happens_and_name_nobody(served: Running) -> None:
 
 
 def test_counters_that_alerts_watch_begin_at_zero(served: Running) -> None:
-    text = served.get("/metrics", served.token("read")).body.decode()
+    text = served.get("/metrics", served.token("metrics")).body.decode()
     lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     names = [
         "murmurs_people_total",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -250,3 +251,97 @@ def test_complete_days_only(tmp_path: Path) -> None:
         assert served.get("/results/few/hot", token).status == 404
         served.clock.day = DAY + 1
         assert served.get("/results/few/hot", token).document["reports"] == 500
+
+
+class Attacker:
+    """Reads results, and sends reports of its own to fill what is shown with what it knows."""
+
+    def __init__(self, served: Running) -> None:
+        self.served, self.token = served, served.token("read")
+        self.form = SubmissionForm(SURVEY)
+
+    def send(self, reports: list[int]) -> None:
+        made = self.form.make({"hot": np.array(reports)}, segment="north")
+        assert self.served.send(made, SURVEY, binary=True).status == 200
+
+    def seen(self) -> tuple[int, int]:
+        """Return the number of reports that results are of, and how many of them say yes."""
+        reply = self.served.get("/results/few/hot?method=unbiased", self.token)
+        if reply.status == 404:
+            return 0, 0
+        n, share = reply.document["reports"], reply.document["unbiased"][0]
+        channel = SURVEY.question("hot").mechanism.channel
+        law = [float(p) for p in (channel.law_of(0)[0], channel.law_of(1)[0])]
+        return n, round(n * (law[1] + share * (law[0] - law[1])))
+
+    def isolate(self, report: int, own: int, most: int) -> int | None:
+        """Return a victim's report, if what is shown changes by it and known ones alone.
+
+        The attacker sends so many of its own at first, and then one by one, up to ``most``.
+        """
+        n, yes = self.seen()
+        self.send([report])  # that of the victim
+        self.send([1] * own)
+        while own <= most:
+            now, then = self.seen()
+            if now == n + own + 1:
+                return 0 if then == yes + 1 else 1
+            if now > n or own == most:
+                return None
+            self.send([1])
+            own += 1
+        return None
+
+
+def test_a_reader_who_submits_does_not_isolate_a_report_of_today(tmp_path: Path) -> None:
+    """Where anybody may submit, results are of days that are over: padding shows nothing today."""
+    with running(tmp_path, SURVEY) as served:
+        sent(served, 500)
+        served.clock.day += 1
+        attacker = Attacker(served)
+        before = served.get("/results/few/hot", attacker.token).document
+        assert before["reports"] == 500
+        for victim in (0, 1) * 10:
+            assert attacker.isolate(victim, MINIMUM - 1, MINIMUM + 1) is None
+        assert served.get("/results/few/hot", attacker.token).document == before
+        assert served.get("/results/few", attacker.token).document["questions"] == {"hot": 500}
+        assert served.get("/metrics", attacker.token).status == 403
+
+
+@pytest.mark.parametrize("random_steps", [True, False])
+def test_padding_a_step_needs_its_size(tmp_path: Path, random_steps: bool) -> None:
+    """With the minimum and one victim, steps of exactly the minimum told 20 of 20 reports.
+
+    A step is as large as that with probability 1 / 100: of 20, at most 5 but for 4e-8.
+    """
+    with running(tmp_path, SURVEY, settings=LIVE) as served:
+        drawn = random.Random(7).randrange
+        served.collector.disclosure._below = drawn if random_steps else (lambda most: 0)
+        attacker, told = Attacker(served), 0
+        attacker.send([1] * 2 * MINIMUM)
+        for victim in (0, 1) * 10:
+            told += attacker.isolate(victim, MINIMUM - 1, MINIMUM - 1) == victim
+        assert told <= 5 if random_steps else told == 20
+
+
+def test_what_remains_is_a_victim_alone_among_an_attackers_reports(tmp_path: Path) -> None:
+    """docs/threats.md says so: no rule about numbers tells an attacker's reports from others.
+
+    Of the present day, where it is shown, if nobody else reports before the step is full; of a day
+    that is over, if nobody else reported on it. One more person is enough against it.
+    """
+    with running(tmp_path / "live", SURVEY, settings=LIVE) as served:
+        attacker = Attacker(served)
+        attacker.send([1] * 2 * MINIMUM)
+        attacker.seen()
+        assert attacker.isolate(0, MINIMUM - 1, 3 * MINIMUM) == 0
+    with running(tmp_path / "days", SURVEY) as served:
+        attacker = Attacker(served)
+        for others, found in ((0, 1), (1, None)):
+            served.clock.day += 1
+            n, yes = attacker.seen()
+            attacker.send([0] + [1] * MINIMUM + [1] * others)
+            served.clock.day += 1
+            now, then = attacker.seen()
+            isolated = then - yes if now == n + MINIMUM + 1 else None
+            assert isolated == found

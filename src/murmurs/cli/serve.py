@@ -67,9 +67,10 @@ if TYPE_CHECKING:
     help="The most connections at the same time.",
 )
 @click.option(
-    "--complete-days",
-    is_flag=True,
-    help="Show results of complete days only, and nothing of the present day.",
+    "--complete-days/--live",
+    default=None,
+    help="Whether results leave the present day out. By default they do where a survey has a "
+    "minimum and anybody may submit.",
 )
 @click.option(
     "--keep-ids",
@@ -112,7 +113,7 @@ def command(
     limits: tuple[str, ...],
     quota: int | None,
     connections: int,
-    complete_days: bool,
+    complete_days: bool | None,
     keep_ids: int,
     keep_reports: int | None,
     damaged: bool,

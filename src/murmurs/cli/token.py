@@ -39,7 +39,7 @@ def opened(place: str) -> Iterator[Store]:
 
 @click.group("token", cls=Group)
 def command() -> None:
-    """Say who may read results, submit, or administer.
+    """Say who may read results or metrics, submit, or administer.
 
     A running collector knows about changes within seconds.
 
@@ -53,9 +53,10 @@ def command() -> None:
 @click.argument("name")
 @click.option(
     "--scope",
-    type=Choice(["read", "admin", "submit"]),
+    type=Choice(["read", "metrics", "admin", "submit"]),
     required=True,
-    help="What it allows: to read results, to administer (and all else), or to submit.",
+    help="What it allows: to read results, to read metrics, to submit, or to administer, which "
+    "includes the others.",
 )
 @click.option(
     "--survey",

@@ -85,7 +85,7 @@ class Token:
     name: str
     digest: bytes
     """SHA-256 of the token: the token itself is random and is not kept."""
-    scope: Literal["read", "admin", "submit"]
+    scope: Literal["read", "metrics", "admin", "submit"]
     surveys: tuple[str, ...] = ()
     """Names of surveys; none means all of them."""
 

@@ -1,4 +1,4 @@
-"""Tokens: who may read results, administer surveys, or submit where a key is asked for.
+"""Tokens: who may read results or metrics, administer, or submit where a key is asked for.
 
 A token is 32 random bytes, written as text with a prefix that says what it is. Only its SHA-256 is
 kept: the text is shown once, when it is made. A random token cannot be guessed, so that a plain
@@ -19,7 +19,7 @@ from murmurs.boundary.texts import check_name
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.store import Token
 
-Scope = Literal["read", "admin", "submit"]
+Scope = Literal["read", "metrics", "admin", "submit"]
 
 PREFIX = "murmurs_"
 """How every token begins, so that programs that look for lost secrets can find it."""

@@ -69,7 +69,7 @@ class NewToken(msgspec.Struct, forbid_unknown_fields=True):
     """The token that is wanted."""
 
     name: Name
-    scope: Literal["read", "admin", "submit"]
+    scope: Literal["read", "metrics", "admin", "submit"]
     surveys: Annotated[list[Name], msgspec.Meta(max_length=1000)] = []
 
 
@@ -77,7 +77,7 @@ class TokenShown(msgspec.Struct):
     """A token, without the token itself."""
 
     name: str
-    scope: Literal["read", "admin", "submit"]
+    scope: Literal["read", "metrics", "admin", "submit"]
     surveys: list[str]
 
 

@@ -86,7 +86,7 @@ OPERATIONS = (
         "Return counters and gauges in the text format of Prometheus.",
         _metrics,
         {200: Answer("The metrics.", {TEXT: str})},
-        needs="read",
+        needs="metrics",
         everything=True,
     ),
 )
