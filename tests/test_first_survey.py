@@ -86,7 +86,8 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     wanted = shown.splitlines()
     assert table[0] == wanted[0]
     assert [row.split(",")[0] for row in table] == [row.split(",")[0] for row in wanted]
-    _, share, *_, error = table[1].split(",")
+    _, share, *_, error, people = table[1].split(",")
+    assert people == "same"
     assert abs(float(share) - 0.3) < 7 * float(error) + 7 * 0.0145  # and that of the sample
     second = (tmp_path / "commute_2.toml").read_text(encoding="utf-8")
     (tmp_path / "commute_2.toml").write_text("version = 2\n" + second, encoding="utf-8")

@@ -106,7 +106,8 @@ def _collector(survey: Survey, folder: Path) -> Iterator[tuple[str, str]]:
     """Run a collector in a process of its own; yield its address and a token."""
     (folder / "morning.json").write_text(survey.to_json(), encoding="utf-8")
     store = folder / "collected"
-    arguments = ["serve", str(folder / "morning.json"), "--store", str(store), "--port", "0"]
+    survey_file = str(folder / "morning.json")
+    arguments = ["serve", survey_file, "--store", str(store), "--port", "0", "--live"]
     for name in ("submissions", "people"):  # one process plays many devices
         arguments += ["--limit", f"{name}={devices.AT_ONCE}"]
     with (folder / "collector.log").open("wb") as log:
