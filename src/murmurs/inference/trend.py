@@ -148,7 +148,7 @@ class Trend(frames.TabularAtLevel):
         return np.stack([estimate.shares for estimate in self.estimates], axis=1)
 
     def interval(self, level: float = 0.95) -> Floats:
-        """Return lower and upper limits of the shares: one row per answer, one column per period."""
+        """Return lower and upper limits of the shares: a row per answer, a column per period."""
         level = real(level, "level", 0.5, 1 - 1e-9)
         return np.stack([e.interval(level, self.target) for e in self.estimates], axis=2)
 
