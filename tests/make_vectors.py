@@ -7,6 +7,7 @@ library to the files; ``vectors/README.md`` says what they mean.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import struct
@@ -42,9 +43,12 @@ from murmurs import (
     Subset,
     Survey,
 )
+from murmurs.boundary.documents import canonical
+from murmurs.client import limits
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import NGrams, Prefixes
+from murmurs.terms import period_number
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 Vector = dict[str, Any]
@@ -433,6 +437,142 @@ SUBMISSIONS: list[tuple[str, int, dict[str, list[Any]], str | None]] = [
 """Surveys, the number of people, the JSON forms of their reports, and the segment."""
 
 
+SURVEYS = [
+    'name="plain"\n[[questions]]\nname="hot"\nlabels=["yes","no"]\nepsilon=1.0',
+    """
+name = "every term"
+version = 3
+title = "Tee \u00fcber alles \U0001f375"
+purpose = "To order enough\\nof \\"everything\\"."
+owner = "drinks@example.org"
+every = "week"
+questions_each = 2
+lifetime_epsilon = 20
+epsilon_per = {week = 1.5, month = 4, year = 1e6, day = 0.000001}
+memory = "period"
+period = 90
+opens = 2026-12-01
+closes = 2027-02-28
+minimum_reports = 1000
+segments = ["north", "s\u00fcd"]
+[[questions]]
+name = "drink"
+text = "What do you drink?"
+labels = ["tea", "mate", "\U0001f37a"]
+ordered = true
+mechanism = {name = "LOSUE", epsilon = 0.1, epsilon_permanent = 2.5}
+[[questions]]
+name = "pet"
+mechanism = {name = "ORR", epsilon = 2.0, width = 8, cohorts = 16}
+[[questions]]
+name = "size"
+labels = ["s", "m", "l"]
+mechanism = {name = "KRR", epsilon = 1.0}
+[[questions]]
+name = "hot"
+labels = ["yes", "no"]
+mechanism = {name = "Warner", p = "3/4"}
+[[joint]]
+questions = ["pet", "size"]
+""",
+    """
+name = "once"
+every = "year"
+questions_each = 1
+epsilon_per = {year = 2}
+[[questions]]
+name = "a"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[questions]]
+name = "b"
+labels = ["yes", "no"]
+epsilon = 1.0
+[[joint]]
+name = "both"
+questions = ["a", "b"]
+once = true
+[[questions]]
+name = "c"
+labels = ["yes", "no"]
+epsilon = 1.0
+""",
+]
+"""Surveys with every term, as people write them."""
+
+BAD_TERMS = [
+    ('{"every": "hour"}', "every must be"),
+    ('{"every": 0}', "every, a number of days, must be from 1 to 3660"),
+    ('{"every": 3661}', "every, a number of days, must be from 1 to 3660"),
+    ('{"lifetime_epsilon": 0}', "lifetime_epsilon must be from 1e-06 to 1e+06"),
+    ('{"lifetime_epsilon": 1000001}', "lifetime_epsilon must be from 1e-06 to 1e+06"),
+    ('{"epsilon_per": {"hour": 1}}', "epsilon_per is for 'day', 'week', 'month', 'year'"),
+    ('{"epsilon_per": {"day": 0}}', "epsilon_per of a day must be from 1e-06 to 1e+06"),
+    ('{"epsilon_per": {}}', "epsilon_per names no period"),
+    ('{"questions_each": 1}', "is for each period in which a device answers"),
+    ('{"every": "week", "questions_each": 3}', "devices report to 3: draw fewer"),
+    ('{"every": "week", "questions_each": 0}', "questions_each must be from 1 to 65535"),
+    ('{"memory": "forever"}', "memory must be one of these"),
+    ('{"memory": "period"}', 'memory = "period" needs a period'),
+    ('{"memory": "value"}', "no question that is reported by itself has a permanent response"),
+    ('{"opens": "2027-01-02", "closes": "2027-01-01"}', "before it opens"),
+    ('{"opens": "soon"}', "Invalid RFC3339"),
+    ('{"minimum_reports": 0}', "minimum_reports must be from 1"),
+    ('{"segments": ["a", "a"]}', "has the segment 'a' twice"),
+    ('{"title": "a\\u202eb"}', "has the control character U+202E"),
+    ('{"budget": 3}', "has an unknown field 'budget'"),
+]
+"""Terms that must be refused, added to a survey of three questions, with a part of the reason."""
+
+DRAWS: list[tuple[str, str | int, str, tuple[str, ...], int]] = [
+    ("coffee", "week", "2027-03-31", ("drink", "late"), 1),
+    ("coffee", "week", "2027-03-29", ("drink", "late"), 1),
+    ("coffee", "week", "2027-04-05", ("drink", "late"), 1),
+    ("coffee", "day", "2027-03-31", ("drink", "late", "cafe+hot"), 2),
+    ("coffee", "month", "2027-03-31", ("drink", "late", "cafe+hot"), 2),
+    ("coffee", "year", "2027-03-31", ("drink", "late", "cafe+hot"), 2),
+    ("coffee", "once", "2027-03-31", ("drink", "late", "cafe+hot"), 2),
+    ("coffee", 90, "2027-03-31", ("drink", "late", "cafe+hot"), 2),
+    ("Caf\u00e9", 1, "1970-01-01", tuple(f"q{i}" for i in range(300)), 5),
+]
+"""What is drawn from: the survey, every, a day, what devices report to, and how many are drawn."""
+
+
+def survey_vectors() -> Iterator[Vector]:
+    for toml in SURVEYS:
+        survey = Survey.from_toml(toml)
+        document = survey.to_document()
+        text = canonical(document)
+        assert json.loads(text) == document
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        yield {"kind": "good", "survey": document, "canonical": text, "fingerprint": fingerprint}
+    three = [
+        {"name": name, "labels": ["yes", "no"], "mechanism": KRR(2, 1.0).to_document()}
+        for name in "abc"
+    ]
+    for terms, error in BAD_TERMS:
+        document = {"murmurs": 1, "name": "s", "version": 1, "questions": three}
+        yield {"kind": "bad", "survey": document | json.loads(terms), "error": error}
+
+
+def draw_vectors() -> Iterator[Vector]:
+    for secret in SECRETS[1:]:
+        for survey, every, date, names, each in DRAWS:
+            period: Any = every
+            number = period_number(period, datetime.date.fromisoformat(date))
+            random = limits.chance_of_draw(secret, survey, period, number, names)
+            yield {
+                "secret": secret.hex(),
+                "survey": survey,
+                "every": every,
+                "day": date,
+                "period": number,
+                "reported": list(names),
+                "questions_each": each,
+                "drawn": list(limits.draw(names, each, random)),
+            }
+
+
 def hash_vectors() -> Iterator[Vector]:
     for key, seed in KEYS_AND_SEEDS:
         value = xxhash.xxh32_intdigest(key.to_bytes(8, "little"), seed)
@@ -689,6 +829,8 @@ FILES = {
     "derived.json": derived_vectors,
     "devices.json": device_vectors,
     "submissions.json": submission_vectors,
+    "surveys.json": survey_vectors,
+    "draws.json": draw_vectors,
 }
 
 

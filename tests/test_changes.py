@@ -110,6 +110,8 @@ EDITS: list[tuple[str, Any, set[tuple[str, str]]]] = [
     ("opens", top(opens="2026-12-02"), {("harmless", "opens")}),
     ("closes", top(closes="2027-12-02"), {("harmless", "closes")}),
     ("minimum", top(minimum_reports=5), {("harmless", "minimum_reports")}),
+    ("budgets", top(epsilon_per={"month": 2}), {("harmless", "epsilon_per")}),
+    ("draw", top(questions_each=1), {("harmless", "questions_each")}),
     ("period", top(period="week"), {("resets", "period")}),
     ("memory", top(memory="value", period=None), {("resets", "memory"), ("resets", "period")}),
     ("name", top(name="tea"), {("resets", "the name of the survey")}),
@@ -397,3 +399,24 @@ def test_the_command_says_when_nothing_differs(tmp_path: Path) -> None:
     done = run(tmp_path, OLD)
     assert done.exit_code == 0
     assert done.output == f"Nothing differs: both have the fingerprint {OLD.short_fingerprint}.\n"
+
+
+def test_what_a_draw_of_questions_does_is_told() -> None:
+    one, two, off = (edited(top(questions_each=each)) for each in (1, 2, None))
+    [change] = compare_surveys(one, two).changes
+    assert change.follows == (
+        "devices draw another number of questions: 2 of 4 in each period, for at most epsilon 4, "
+        "and not 1 of 4 in each period, for at most epsilon 2"
+    )
+    [change] = compare_surveys(one, off).changes
+    assert "all of 4 in each period, for at most epsilon 7, and not 1 of 4" in change.follows
+    [change, _] = compare_surveys(one, edited(top(questions_each=1), without("sugar"))).changes
+    assert (change.what, change.follows) == (
+        "the draw of questions",
+        "devices draw anew: 1 of 3 in each period, for at most epsilon 2",
+    )
+    assert set(compare_surveys(one, two).addable) == {"drink", "cafe", "sugar", "cup"}
+    assert "the draw of questions" in {
+        change.what
+        for change in compare_surveys(one, edited(top(questions_each=1, every="day"))).changes
+    }

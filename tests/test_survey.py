@@ -212,7 +212,10 @@ def test_order_of_keys_and_whitespace_do_not_change_the_fingerprint() -> None:
             lambda d: d["questions"][0]["labels"].append("mate"),
             "question 'drink' has 5 labels, but its mechanism KRR(k=4, epsilon=1.0) takes 4",
         ),
-        (lambda d: d["questions"][0].update(labels=[1, 2, 3, 4]), "Expected `str`, got `int`"),
+        (
+            lambda d: d["questions"][0].update(labels=[1, 2, 3, 4]),
+            "label 0 of question 'drink' is 1, and a label is a text: write \"1\", in quotes",
+        ),
         (lambda d: d["questions"][0]["mechanism"].update(epsilon=-1), "epsilon must be from"),
     ],
 )

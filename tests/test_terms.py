@@ -44,6 +44,8 @@ period = "month"
 opens = 2026-12-01
 closes = 2027-02-28
 minimum_reports = 1000
+epsilon_per = {week = 4, month = 10}
+questions_each = 1
 segments = ["north", "south"]
 """
 
@@ -73,7 +75,11 @@ def test_all_terms_are_read_back_exactly() -> None:
         opens=datetime.date(2026, 12, 1),
         closes=datetime.date(2027, 2, 28),
         minimum_reports=1000,
+        epsilon_per={"month": 10, "week": 4},
+        questions_each=1,
     )
+    assert survey.terms.budgets == (("week", 4.0), ("month", 10.0))
+    assert hash(survey.terms) == hash(Survey.from_json(survey.to_json()).terms)
     assert set(survey.terms.to_document()) == set(FIELDS)
     again = Survey.from_json(survey.to_json())
     assert again == survey
@@ -83,13 +89,15 @@ def test_all_terms_are_read_back_exactly() -> None:
 @pytest.mark.parametrize("line", [line for line in TERMS.splitlines() if " = " in line])
 def test_each_term_changes_the_fingerprint(line: str) -> None:
     terms = {"period": 'memory = "period"\n' + line, "memory": 'memory = "value"'}
-    assert written(terms.get(line.split()[0], line)).fingerprint != written("").fingerprint
+    terms["questions_each"] = 'every = "week"\n' + line
+    without = 'every = "week"' if line.startswith("questions_each") else ""
+    assert written(terms.get(line.split()[0], line)).fingerprint != written(without).fingerprint
 
 
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
-        ('every = "hour"', "every must be 'day', 'week', 'month', 'once' or a number of days"),
+        ('every = "hour"', "every must be 'day', 'week', 'month', 'year', 'once' or a num"),
         ("every = 0", "every, a number of days, must be from 1 to 3660, not 0"),
         ("every = true", "Expected `int | str | null`, got `bool` - at `$.every`"),
         ("lifetime_epsilon = 0", "lifetime_epsilon must be from 1e-06 to 1e+06, not 0"),
@@ -128,7 +136,7 @@ def test_a_memory_needs_a_question_with_a_permanent_response() -> None:
         Terms(opens="2027-03-31")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("period", ["day", "week", "month", "once", 1, 10, 365])
+@pytest.mark.parametrize("period", ["day", "week", "month", "year", "once", 1, 10, 365])
 def test_periods_follow_each_other_without_gaps(period: Any) -> None:
     first = datetime.date(2026, 11, 2)  # a Monday
     days = [first + datetime.timedelta(n) for n in range(800)]
@@ -140,6 +148,8 @@ def test_periods_follow_each_other_without_gaps(period: Any) -> None:
         assert len(starts) == 799 // 7
     elif period == "month":
         assert {day.day for day in starts} == {1}
+    elif period == "year":
+        assert {(day.day, day.month) for day in starts} == {(1, 1)}
     elif period == "once":
         assert not starts
     else:
@@ -203,7 +213,9 @@ def test_publish_prints_the_terms(tmp_path: Path) -> None:
         "open      from 2026-12-01 to 2027-02-28, UTC",
         "results   shown from 1,000 reports on",
         "segments  north, south",
-        "Note: if everything is answered once a week: reports to 'pet+size' keep no perm",
+        "draw      1 of 2 questions each time, at random",
+        "budget    epsilon 4 a week, epsilon 10 a month",
+        "Note: if 1 of 2 are answered once a week: reports to 'pet+size' keep no permanent",
     ):
         assert line in printed.output
     told = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)

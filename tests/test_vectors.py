@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import json
 import unicodedata
@@ -11,13 +12,16 @@ import numpy as np
 import pytest
 import xxhash
 
-from murmurs import ORR, Given, OpenProduct, ORappor, Product, Subset
+from murmurs import ORR, Given, OpenProduct, ORappor, Product, Subset, Survey
+from murmurs.boundary.documents import canonical
+from murmurs.client.limits import chance_of_draw, draw
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
 from murmurs.mechanisms import BY_NAME, NGrams, Prefixes, from_document
 from murmurs.mechanisms.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
+from murmurs.terms import FIELDS, period_number
 from murmurs.wire import BadReportError
 from tests import make_vectors
 from tests.make_vectors import FOLDER, Vector, in_json
@@ -256,3 +260,33 @@ def test_a_bad_json_form_is_refused_with_its_reason(vector: Vector) -> None:
     if not isinstance(vector["json"], str):  # to count, text is also base64 of the packed bytes
         with pytest.raises(ValueError, match=r"^report 0 is "):
             mechanism.count([vector["json"]])
+
+
+@pytest.mark.parametrize("vector", read("surveys.json"), ids=lambda v: v.get("error", "good"))
+def test_a_survey_is_read_or_refused_and_has_its_fingerprint(vector: Vector) -> None:
+    text = json.dumps(vector["survey"])
+    if vector["kind"] == "bad":
+        with pytest.raises(ValueError) as error:  # noqa: PT011 - the reason is looked for below
+            Survey.from_json(text)
+        assert vector["error"] in str(error.value)
+        return
+    survey = Survey.from_json(text)
+    assert survey.to_document() == vector["survey"]
+    assert canonical(survey.to_document()) == vector["canonical"]
+    assert survey.fingerprint == vector["fingerprint"]
+    assert hashlib.sha256(vector["canonical"].encode()).hexdigest() == vector["fingerprint"]
+
+
+def test_every_term_has_a_vector() -> None:
+    named = {name for v in read("surveys.json") if v["kind"] == "good" for name in v["survey"]}
+    assert named >= {*FIELDS, "segments", "joint"}
+
+
+@pytest.mark.parametrize("vector", read("draws.json"), ids=lambda v: f"{v['every']}-{v['day']}")
+def test_a_draw_is_reproduced(vector: Vector) -> None:
+    names, every = tuple(vector["reported"]), vector["every"]
+    day = datetime.date.fromisoformat(vector["day"])
+    assert period_number(every, day) == vector["period"]
+    secret = bytes.fromhex(vector["secret"])
+    random = chance_of_draw(secret, vector["survey"], every, vector["period"], names)
+    assert list(draw(names, vector["questions_each"], random)) == vector["drawn"]

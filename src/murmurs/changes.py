@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.budget import price
+from murmurs.budget import most_in_a_period, price
 from murmurs.joint import Asked, Joint
 from murmurs.question import Question
 from murmurs.survey import Survey, keeps_response
@@ -32,6 +32,8 @@ _TERMS: dict[str, tuple[Kind, str]] = {
     "opens": ("harmless", "it decides when answers are taken"),
     "closes": ("harmless", "it decides when answers are taken"),
     "minimum_reports": ("harmless", "it decides which results are shown"),
+    "epsilon_per": ("harmless", "devices stop at the new budget; what is spent in a period stays"),
+    "questions_each": ("harmless", "devices draw another number of questions"),
 }
 """What a change of each term does."""
 
@@ -97,6 +99,7 @@ def compare_surveys(old: Survey, new: Survey) -> Comparison:
             Change("breaks", "the version", f"{new.version} is before {old.version}: raise it")
         )
     found += _of_terms(old.terms, new.terms)
+    found += _of_draws(old, new)
     found += _of_segments(old.segments, new.segments)
     found += _of_texts(old, new)
     found += _of_questions(old, new)
@@ -107,8 +110,30 @@ def _of_terms(old: Terms, new: Terms) -> list[Change]:
     return [
         Change(kind, name, follows)
         for name, (kind, follows) in _TERMS.items()
-        if getattr(old, name) != getattr(new, name)
+        if name != "questions_each" and getattr(old, name) != getattr(new, name)
     ]
+
+
+def _of_draws(old: Survey, new: Survey) -> list[Change]:
+    """Return what follows for devices that draw questions, where anything about that differs.
+
+    Reports stay what they were, so that counts still add up: only who reports to what differs.
+    """
+    before, after = old.terms, new.terms
+    if before.questions_each != after.questions_each:
+        kind, follows = _TERMS["questions_each"]
+        told = f"{follows}: {_drawn(new)}, and not {_drawn(old)}"
+        return [Change(kind, "questions_each", told)]
+    names = [tuple(asked.name for asked in survey.reported) for survey in (old, new)]
+    if after.questions_each is None or (names[0] == names[1] and before.every == after.every):
+        return []
+    return [Change("harmless", "the draw of questions", f"devices draw anew: {_drawn(new)}")]
+
+
+def _drawn(survey: Survey) -> str:
+    each, most = survey.terms.questions_each, len(survey.reported)
+    cost = float(most_in_a_period(survey))
+    return f"{each or 'all'} of {most} in each period, for at most epsilon {cost:.4g}"
 
 
 def _of_segments(old: tuple[str, ...], new: tuple[str, ...]) -> list[Change]:

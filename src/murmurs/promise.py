@@ -7,6 +7,7 @@ from typing import Any
 
 from murmurs.joint import Asked
 from murmurs.survey import Survey, keeps_response
+from murmurs.terms import in_words
 
 
 def promise(survey: Survey, asked: Asked) -> str:
@@ -30,23 +31,40 @@ def promise(survey: Survey, asked: Asked) -> str:
     if math.isinf(mechanism.epsilon_realised):
         lines[0] = "People randomise each answer before it is sent."
         lines.append("Some reports rule out some answers: no epsilon bounds what they reveal.")
-    else:
-        lines.append(
-            f"no report is more than {_times(mechanism.epsilon_realised)} as likely as with any "
-            f"other answer (epsilon {mechanism.epsilon:g})."
-        )
+        return "\n".join(lines + _draw(survey))
+    lines.append(
+        f"no report is more than {_times(mechanism.epsilon_realised)} as likely as with any "
+        f"other answer (epsilon {mechanism.epsilon:g})."
+    )
     if keeps_response(asked):
         bound = mechanism.epsilon_permanent_realised
         lines.append(
             "For all reports from one permanent response together, it is "
             f"{_times(bound)} (epsilon {mechanism.epsilon_permanent:g})."
         )
+    lines += [
+        f"For answers within one {word}, to all questions, a device spends at most epsilon "
+        f"{most:g}."
+        for word, most in survey.terms.budgets
+    ]
     if survey.terms.lifetime_epsilon is not None:
         budget = f"{survey.terms.lifetime_epsilon:g}"
         lines.append(f"Over all questions and days, a device spends at most epsilon {budget}.")
     elif survey.terms.every != "once":
         lines.append("What several reports of one person reveal adds up.")
-    return "\n".join(lines)
+    return "\n".join(lines + _draw(survey))
+
+
+def _draw(survey: Survey) -> list[str]:
+    """Return whose reports these are, if each device answers only some of the questions."""
+    each, every, most = survey.terms.questions_each, survey.terms.every, len(survey.reported)
+    if each is None or every is None:
+        return []
+    often = in_words(every).capitalize()
+    return [
+        f"{often}, each device draws {each} of {most} questions at random and answers only",
+        "these, whatever its answers are: these reports are of the devices that drew this one.",
+    ]
 
 
 def _times(epsilon: float) -> str:

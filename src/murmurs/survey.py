@@ -52,6 +52,8 @@ class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     opens: datetime.date | None = None
     closes: datetime.date | None = None
     minimum_reports: int | None = None
+    epsilon_per: dict[str, float] | None = None
+    questions_each: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,12 @@ class Survey:
             raise ValueError(
                 f"survey {shown(self.name)} has the memory {shown(self.terms.memory)}, but no "
                 "question that is reported by itself has a permanent response: leave memory out"
+            )
+        each, most = self.terms.questions_each, len(self.reported)
+        if each is not None and each >= most:
+            raise ValueError(
+                f"survey {shown(self.name)} has questions_each = {each}, and devices report to "
+                f"{most}: draw fewer, or leave questions_each out to have all of them answered"
             )
 
     def _check_segments(self) -> None:
@@ -302,16 +310,34 @@ def _check_fields(found: Any) -> None:
                 f"this is not a survey: {field} is one entry, not a list of them: write "
                 f"[[{field}]], with two brackets on each side"
             )
+    _check_texts(found.get("segments"), "segment", "of the survey")
     questions = found.get("questions")
     for question in questions if isinstance(questions, list) else []:
         if isinstance(question, dict):
             name = f"question {shown(question.get('name'))}"
             _check_known(question, name, "a question", QuestionFile)
+            _check_texts(question.get("labels"), "label", f"of {name}")
     joints = found.get("joint")
     for joint in joints if isinstance(joints, list) else []:
         if isinstance(joint, dict):
             it = f"joint {shown(joint['name'])}" if "name" in joint else "a joint"
             _check_known(joint, it, "a joint", JointFile)
+
+
+def _check_texts(found: Any, what: str, whose: str) -> None:
+    """Refuse labels and segments that are numbers, dates or booleans, with the way to write them.
+
+    They are texts, so that 18, 18.0 and "18" are not three labels.
+    """
+    for number, one in enumerate(found if isinstance(found, list) else []):
+        if not isinstance(one, str):
+            told = shown(one)
+            if isinstance(one, bool | int | float | datetime.date):
+                told = shown(str(one).lower() if isinstance(one, bool) else str(one)).strip("'")
+            raise ValueError(
+                f"this is not a survey: {what} {number} {whose} is {told}, and a {what} is a text: "
+                f'write "{told}", in quotes'
+            )
 
 
 def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.Struct]) -> None:

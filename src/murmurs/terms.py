@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,7 +15,7 @@ from murmurs.device import MEMORIES
 from murmurs.privacy import SMALLEST_EPSILON
 
 LARGEST_BUDGET = 10**6
-"""The largest epsilon that a device may be allowed to spend over its lifetime."""
+"""The largest epsilon that a device may be allowed to spend, over its lifetime or in a period."""
 
 LONGEST_PERIOD = 3660
 """The largest number of days in a period."""
@@ -22,11 +23,18 @@ LONGEST_PERIOD = 3660
 LONGEST_TEXT = 2000
 """The largest number of characters in a title, a purpose or an owner."""
 
-Word = Literal["day", "week", "month", "once"]
-Period = Word | int
-"""A public period: a day, a week from Monday to Sunday, a month, all time, or a number of days."""
+MOST_QUESTIONS = 65_535
+"""The most questions of which a device may draw some: a submission numbers no more."""
 
-_WORDS: tuple[Word, ...] = get_args(Word)
+Calendar = Literal["day", "week", "month", "year"]
+Word = Calendar | Literal["once"]
+Period = Word | int
+"""A public period: a day, a week from Monday to Sunday, a month, a year, all time, or some days."""
+
+CALENDAR: tuple[Calendar, ...] = get_args(Calendar)
+"""The periods that may have a budget of their own."""
+
+_WORDS: tuple[Word, ...] = (*CALENDAR, "once")
 _EPOCH = datetime.date(1970, 1, 1)
 
 
@@ -36,17 +44,20 @@ class Terms:
 
     ``title``, ``purpose`` and ``owner`` (a contact) are for people. A device answers a question at
     most once in each period ``every``, and spends at most ``lifetime_epsilon`` over all questions
-    and days. ``memory`` says which of its reports share a permanent response (see
-    `murmurs.Device`); with "period", a response lasts for one ``period``. Answers are taken from
-    the day ``opens`` to the day ``closes``, both included, in UTC. Results are shown from
-    ``minimum_reports`` on.
+    and days. ``epsilon_per`` is what it may spend in each day, week, month or year, as {"month":
+    2}; it is kept as pairs. With ``questions_each``, a device answers so many of the questions in
+    each period ``every``, drawn at random; a joint is drawn as one.
 
-    >>> terms = Terms(every="week", closes=datetime.date(2027, 3, 31))
+    ``memory`` says which of its reports share a permanent response (see `murmurs.Device`); with
+    "period", a response lasts for one ``period``. Answers are taken from the day ``opens`` to the
+    day ``closes``, both included, in UTC. Results are shown from ``minimum_reports`` on.
+
+    >>> terms = Terms(every="week", closes=datetime.date(2027, 3, 31), epsilon_per={"month": 2})
     >>> terms.to_document()
-    {'every': 'week', 'closes': '2027-03-31'}
+    {'every': 'week', 'closes': '2027-03-31', 'epsilon_per': {'month': 2.0}}
     >>> Terms(every="hour")
     Traceback (most recent call last):
-    ValueError: every must be 'day', 'week', 'month', 'once' or a number of days, not 'hour'
+    ValueError: every must be 'day', 'week', 'month', 'year', 'once' or a number of days, not 'hour'
     """
 
     title: str = ""
@@ -59,6 +70,8 @@ class Terms:
     opens: datetime.date | None = None
     closes: datetime.date | None = None
     minimum_reports: int | None = None
+    epsilon_per: Mapping[Calendar, float] | tuple[tuple[Calendar, float], ...] | None = None
+    questions_each: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("title", "purpose", "owner"):
@@ -71,6 +84,9 @@ class Terms:
                 self.lifetime_epsilon, "lifetime_epsilon", SMALLEST_EPSILON, LARGEST_BUDGET
             )
             self._set("lifetime_epsilon", budget)
+        if self.epsilon_per is not None:
+            self._set("epsilon_per", budgets_per(self.epsilon_per, "epsilon_per"))
+        self._check_questions_each()
         if self.minimum_reports is not None:
             least = whole(self.minimum_reports, "minimum_reports", 1, MOST_PEOPLE)
             self._set("minimum_reports", least)
@@ -79,6 +95,17 @@ class Terms:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+    def _check_questions_each(self) -> None:
+        if self.questions_each is None:
+            return
+        most = whole(self.questions_each, "questions_each", 1, MOST_QUESTIONS)
+        self._set("questions_each", most)
+        if self.every is None:
+            raise ValueError(
+                f"questions_each = {most} is for each period in which a device answers: give "
+                'every, such as every = "week"'
+            )
 
     @staticmethod
     def _check_text(name: str, text: object) -> None:
@@ -110,21 +137,20 @@ class Terms:
         if self.opens and self.closes and self.closes < self.opens:
             raise ValueError(f"the survey closes on {self.closes}, before it opens on {self.opens}")
 
+    @property
+    def budgets(self) -> tuple[tuple[Calendar, float], ...]:
+        """What a device may spend in a day, a week, a month or a year, the shortest first."""
+        return () if self.epsilon_per is None else tuple(self.epsilon_per)  # type: ignore[arg-type]
+
     def to_document(self) -> dict[str, Any]:
         """Return the fields that are given, as plain values for JSON."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        values["epsilon_per"] = dict(self.budgets) or None
         return {
             name: value.isoformat() if isinstance(value, datetime.date) else value
             for name, value in values.items()
             if value is not None and value != ""
         }
-
-
-NO_TERMS = Terms()
-"""Those of a survey that says nothing about its collection."""
-
-FIELDS = tuple(field.name for field in dataclasses.fields(Terms))
-"""The names of all terms."""
 
 
 def period_number(period: Period, day: datetime.date) -> int:
@@ -133,12 +159,14 @@ def period_number(period: Period, day: datetime.date) -> int:
     Days are counted from 1970-01-01, weeks begin on Mondays, and "once" has the one period 0.
 
     >>> day = datetime.date(2027, 3, 31)
-    >>> [period_number(p, day) for p in ("day", "week", "month", "once", 90)]
-    [20908, 2987, 686, 0, 232]
+    >>> [period_number(p, day) for p in ("day", "week", "month", "year", "once", 90)]
+    [20908, 2987, 686, 57, 0, 232]
     """
     days = (day - _EPOCH).days
     if period == "once":
         return 0
+    if period == "year":
+        return day.year - 1970
     if period == "month":
         return (day.year - 1970) * 12 + day.month - 1
     if period == "week":
@@ -157,6 +185,32 @@ def in_words(period: Period) -> str:
     return period if period == "once" else f"once a {period}"
 
 
+def budgets_per(given: object, name: str) -> tuple[tuple[Calendar, float], ...]:
+    """Return budgets of periods as pairs, the shortest period first.
+
+    >>> budgets_per({"month": 2, "week": 1}, "epsilon_per")
+    (('week', 1.0), ('month', 2.0))
+    """
+    if isinstance(given, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in given):
+        given = dict(given)
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{name} says what a device may spend in each period, as {{month = 2}}, not "
+            f"{shown(given)}"
+        )
+    if not given:
+        raise ValueError(f"{name} names no period: write {{month = 2}}, or leave it out")
+    for word in given:
+        if word not in CALENDAR:
+            words = ", ".join(map(repr, CALENDAR))
+            raise ValueError(f"{name} is for {words}, as {{month = 2}}, not for {shown(word)}")
+    return tuple(
+        (word, real(given[word], f"{name} of a {word}", SMALLEST_EPSILON, LARGEST_BUDGET))
+        for word in CALENDAR
+        if word in given
+    )
+
+
 def _checked_period(value: Any, name: str) -> Period:
     if isinstance(value, str) and value in _WORDS:
         return value
@@ -164,3 +218,10 @@ def _checked_period(value: Any, name: str) -> Period:
         words = ", ".join(repr(word) for word in _WORDS)
         raise ValueError(f"{name} must be {words} or a number of days, not {shown(value)}")
     return whole(value, f"{name}, a number of days,", 1, LONGEST_PERIOD)
+
+
+NO_TERMS = Terms()
+"""Those of a survey that says nothing about its collection."""
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Terms))
+"""The names of all terms."""

@@ -93,7 +93,10 @@ def test_refusals_and_problems_are_told(desk: Path) -> None:
     [
         (["drink"], "answers are written QUESTION=ANSWER, as drink=tea"),
         (["drink=tea", "drink=filter"], "a question has two answers: give one"),
-        (["milk=Zanzibar"], "has no question 'milk'; it has 'drink'"),
+        (
+            ["milk=Zanzibar"],
+            "name number 0 in answers is no question of survey 'coffee', which has",
+        ),
         (["drink=Zanzibar"], "this is not an answer to 'drink'; answers are 'espresso'"),
         ([], "give answers, or --to to send what waits"),
         (["drink=tea", "--to", "http://collect.example.org"], "is not encrypted"),

@@ -32,7 +32,7 @@ QUESTIONS = {
 Course = tuple[str, ...]
 
 
-def survey_of(name: str, memory: str) -> Survey:
+def survey_of(name: str, memory: str, labels: str = '"a", "b"') -> Survey:
     kept = name == "kept"
     period = "\nperiod = 2" if memory == "period" else ""
     terms = f'memory = "{memory}"{period}' if kept else ""
@@ -42,7 +42,7 @@ every = "day"
 {terms}
 [[questions]]
 name = "q"
-labels = ["a", "b"]
+labels = [{labels}]
 {QUESTIONS[name]}
 """)
 
@@ -173,3 +173,37 @@ def test_the_attack_finds_a_device_that_is_charged_too_little() -> None:
     ratio = max(p / laws[1][seen] for seen, p in laws[0].items())
     assert loss(ratio) > spent(survey, ("a", "a"))
     assert loss(ratio) <= spent(survey, ("a", "b"))
+
+
+def spent_each_day(survey: Survey, course: Course) -> list[Fraction]:
+    """What the odometer of a day says after each day."""
+    clock, state, found = Clock(86_400 * 20_000), dict[str, Any](), []
+    device = Client(survey, state, delay=0, clock=clock)
+    for answer in course:
+        device.answer({"q": answer})
+        day = state["client"]["within"]["day"]
+        assert day["number"] == clock.now // 86_400
+        found.append(Fraction(day["spent"]))
+        clock.next_day()
+    return found
+
+
+PAIRS = [(("c", "a"), ("c", "b")), (("a", "c"), ("b", "c"))]
+"""Courses that differ on one day only, and change alike."""
+
+
+@pytest.mark.parametrize("memory", [*PROMISED, "fresh"])
+def test_what_is_answered_in_a_period_stays_within_what_is_spent_in_it_for_ever(
+    memory: str,
+) -> None:
+    """Everything that ever leaves the device is seen, also what is made from a response later."""
+    survey = survey_of("fresh" if memory == "fresh" else "kept", memory, '"a", "b", "c"')
+    largest = Fraction(1)
+    for pair, (one, other) in itertools.product(enumerate(PAIRS), [(0, 1), (1, 0)]):
+        courses = pair[1][one], pair[1][other]
+        differing = [a != b for a, b in zip(*courses, strict=True)].index(True)
+        laws = law(survey, courses[0]), law(survey, courses[1])
+        ratio = max(p / laws[1][seen] for seen, p in laws[0].items())
+        assert loss(ratio) <= spent_each_day(survey, courses[0])[differing]
+        largest = max(largest, ratio)
+    assert loss(largest) > Fraction(1, 2)  # the attack finds something

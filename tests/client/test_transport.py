@@ -7,6 +7,7 @@ import http.server
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,9 +28,10 @@ Seen = list[tuple[str, dict[str, str], bytes]]
 
 
 @contextlib.contextmanager
-def server(answer: Any) -> Iterator[tuple[str, Seen]]:
-    """A server that answers each request with (status, headers, body)."""
+def server(answer: Any, asked: Seen | None = None) -> Iterator[tuple[str, Seen]]:
+    """A server that answers each request with (status, headers, body), and tells its time."""
     seen: Seen = []
+    questions: Seen = [] if asked is None else asked
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -42,6 +44,12 @@ def server(answer: Any) -> Iterator[tuple[str, Seen]]:
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            questions.append((self.path, dict(self.headers), b""))
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
         def log_message(self, *_: object) -> None:
             pass
@@ -80,6 +88,42 @@ def test_submissions_arrive_over_http_with_the_same_few_fields_every_time() -> N
         "User-Agent": "murmurs",
         "Connection": "close",
     }
+
+
+def test_the_time_is_asked_for_once_with_the_same_few_fields_and_without_a_key() -> None:
+    collector, clock, asked = Collector(SURVEY), Clock(time.time()), list[Any]()
+
+    def answer(body: bytes) -> Any:
+        reply = collector(body)
+        return reply.status, {}, reply.body
+
+    with server(answer, asked) as (address, seen):
+        transport = HTTP(address, key="k3y")
+        before = int(time.time())
+        told = transport.time()
+        assert told is not None
+        assert before <= told <= time.time()
+        device = Client(SURVEY, {}, delay=0, clock=clock)
+        for _ in range(3):  # the time that is told with each answer is enough for ten days
+            device.answer({"hot": "yes"})
+            assert device.send(transport).taken == 1
+            clock.next_day(2)
+        assert (len(asked), len(seen)) == (2, 3)
+        clock.next_day(30)
+        device.answer({"hot": "yes"})
+        assert device.send(transport).taken == 1
+        assert (len(asked), len(seen)) == (3, 4)
+    assert asked[0] == asked[1] == asked[2]
+    assert asked[0][:2] == (
+        "/health",
+        {
+            "Accept-Encoding": "identity",
+            "Host": address.removeprefix("http://"),
+            "User-Agent": "murmurs",
+            "Cache-Control": "no-cache",
+            "Connection": "close",
+        },
+    )
 
 
 def test_a_collector_on_this_machine_is_reached_without_a_proxy(
@@ -184,7 +228,8 @@ def test_an_answer_that_is_not_http_is_a_problem_and_no_error(answer: bytes, pro
 
         thread = threading.Thread(target=babble, daemon=True)
         thread.start()
-        sent = device.send(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        transport = HTTP(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        sent = device.send(transport.__call__)  # without a question for the time before
         thread.join()
     assert (sent.waiting, sent.taken) == (1, 0)
     assert problem in str(sent.problem)

@@ -97,7 +97,8 @@ def command(
             say("")
         budget = published.terms.lifetime_epsilon
         limit = "" if budget is None else f" of {budget:g}"
-        say(f"Spent so far: epsilon {client.spent:.4g}{limit}.")
+        told = f"epsilon {client.spent:.4g}{limit}"
+        say(f"Spent so far: {'more than any epsilon' if math.isinf(client.spent) else told}.")
         say(_told(client, sent))
     if sent is not None and (sent.problem is not None or sent.refused):
         sys.exit(NOT_TAKEN)
@@ -143,7 +144,8 @@ def _told(client: Client, sent: Sent | None) -> str:
 
 
 def _document(client: Client, sealed: Submission | None, sent: Sent | None) -> dict[str, Any]:
-    document: dict[str, Any] = {"survey": client.survey.name, "spent": client.spent}
+    spent = client.spent if math.isfinite(client.spent) else None  # JSON has no infinity
+    document: dict[str, Any] = {"survey": client.survey.name, "spent": spent}
     if sealed is not None:
         document["submission"] = {
             "id": sealed.id.hex(),

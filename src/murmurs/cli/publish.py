@@ -9,7 +9,7 @@ import click
 
 from murmurs.boundary.reading import contents
 from murmurs.boundary.writing import STANDARD, is_standard_output, writing
-from murmurs.budget import concerns
+from murmurs.budget import check_budgets, concerns
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -46,6 +46,8 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
       murmurs publish coffee.toml -o coffee.json
     """
     survey = read_survey(survey_toml)
+    check_budgets(survey)
+    noted = concerns(survey)
     if not force:
         _keep_published(output, survey, survey_toml)
     with writing(output) as file:
@@ -53,9 +55,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
     beside = is_standard_output(output)
     if as_json:
         document = {"survey": survey.name, "fingerprint": survey.fingerprint}
-        told = survey.terms.to_document() | (
-            {"concerns": found} if (found := concerns(survey)) else {}
-        )
+        told = survey.terms.to_document() | ({"concerns": noted} if noted else {})
         print_json(document | told, err=beside)
         return
     everything: list[Asked] = [*survey.questions, *survey.joints]
@@ -91,7 +91,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         )
     if terms := _terms(survey):
         say("\n" + "\n".join(terms), err=beside)
-    for concern in concerns(survey):
+    for concern in noted:
         say(f"\nNote: {concern}", err=True)
 
 
@@ -100,7 +100,7 @@ def _terms(survey: Survey) -> list[str]:
     terms = survey.terms
     days = [f"from {terms.opens}"] if terms.opens else []
     days += [f"to {terms.closes}"] if terms.closes else []
-    least = terms.minimum_reports
+    least, each = terms.minimum_reports, terms.questions_each
     kept = f", for one {terms.period} each" if isinstance(terms.period, str) else ""
     kept = f", for {terms.period} days each" if isinstance(terms.period, int) else kept
     lines = {
@@ -108,6 +108,8 @@ def _terms(survey: Survey) -> list[str]:
         "purpose": terms.purpose,
         "owner": terms.owner,
         "answers": "" if terms.every is None else f"{in_words(terms.every)} per device",
+        "draw": f"{each} of {len(survey.reported)} questions each time, at random" if each else "",
+        "budget": ", ".join(f"epsilon {most:g} a {word}" for word, most in terms.budgets),
         "lifetime": f"epsilon {terms.lifetime_epsilon:g} per device, over all questions and days"
         if terms.lifetime_epsilon
         else "",

@@ -11,7 +11,7 @@ from typing import Any
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.budget import price
+from murmurs.budget import Cost, price
 from murmurs.client.state import Kept, State
 from murmurs.device import Device
 from murmurs.joint import Asked, Joint
@@ -23,7 +23,7 @@ from murmurs.terms import Period, period_number
 class AnswerRefusedError(Exception):
     """The terms of the survey do not allow an answer now; nothing was spent or sealed.
 
-    ``reason`` is "budget", "period", "closed" or "queue".
+    ``reason`` is "budget", "period", "draw", "closed" or "queue".
     """
 
     __module__ = "murmurs.client"  # as users import it
@@ -52,11 +52,12 @@ def checked(survey: Survey, answers: Mapping[str, str]) -> list[Answer]:
             f"{type(answers).__name__}"
         )
     names = {question.name for question in survey.questions}
-    for name in answers:
-        if name not in names:
+    for number, name in enumerate(answers):
+        if name not in names:  # it may be an answer, given the wrong way round
             known = listed(tuple(question.name for question in survey.questions))
             raise ValueError(
-                f"survey {shown(survey.name)} has no question {shown(name)}; it has {known}"
+                f"name number {number} in answers is no question of survey {shown(survey.name)}, "
+                f"which has {known}"
             )
     if not answers:
         raise ValueError("there are no answers: give at least one, {'drink': 'tea'}")
@@ -105,7 +106,7 @@ class Reporter:
 
     def report(
         self, answer: Answer, state: State, day: datetime.date, random: Randomness
-    ) -> tuple[Any, Fraction]:
+    ) -> tuple[Any, Cost]:
         """Return the report of an answer and what it costs; the state keeps what is permanent."""
         if not keeps_response(self.asked):
             return self.asked.encode(answer.value, random), price(self.asked)
@@ -128,7 +129,7 @@ class Reporter:
                 "back",
             )
         unit = device.unit(value, period=period)
-        cost = Fraction(0)
+        cost: Cost = Fraction(0)
         if unit not in kept.paid:
             cost = price(asked)
             kept.paid.append(unit)

@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import real, shown, whole
 from murmurs.boundary.texts import listed
-from murmurs.budget import rounded_up
+from murmurs.budget import Cost, rounded_up
 from murmurs.client.answers import Answer, AnswerRefusedError, Reporter, checked
-from murmurs.client.sending import CERTAIN_FOR, LONGEST_WAIT, Refusal, Sent, meaning, wait
+from murmurs.client.doubt import CERTAIN_FOR, NOT_ASKED, is_stale, verdict
+from murmurs.client.limits import Limits
+from murmurs.client.sending import LONGEST_WAIT, Refusal, Sent, meaning, wait
 from murmurs.client.state import InFile, InMapping, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.device import MEMORIES
@@ -22,7 +24,7 @@ from murmurs.joint import Asked
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey import Survey, keeps_response
-from murmurs.terms import LARGEST_BUDGET, Period, in_words, period_number
+from murmurs.terms import Calendar, Period
 
 Memory = Literal["value", "change", "period"]
 
@@ -44,7 +46,8 @@ class Client:
     sealed submissions that wait to be sent. ``segment`` is the device's own, if the survey has
     segments. ``memory`` is for questions with permanent responses where the survey leaves it open,
     for all of them or by name; ``period`` then belongs to memory="period". ``limit`` is the app's
-    own lifetime budget, which no version of a survey can raise.
+    own lifetime budget, and ``limit_per`` its own budgets of periods, as {"month": 2}, which no
+    version of a survey can raise.
 
     ``delay`` is the length in seconds of the intervals that hide when a person answers: what is
     answered within one is sent at a random moment of the next.
@@ -76,6 +79,7 @@ class Client:
         memory: Memory | Mapping[str, Memory] | None = None,
         period: Period | None = None,
         limit: float | None = None,
+        limit_per: Mapping[Calendar, float] | None = None,
         delay: int = 3600,
         most_queued: int = 100,
         random: Chance = None,
@@ -89,10 +93,7 @@ class Client:
             self._state = InMapping(state)
         else:
             self._state = InFile(Path(state))
-        if limit is not None:
-            limit = real(limit, "limit", 0, LARGEST_BUDGET)
-        budgets = [b for b in (survey.terms.lifetime_epsilon, limit) if b is not None]
-        self._budget = min(budgets, default=None)
+        self._limits = Limits(survey, limit, limit_per)
         self._period = survey.terms.period if survey.terms.memory else period
         _check_memory(survey, memory, period)
         self._reporters = {
@@ -146,18 +147,19 @@ class Client:
         given = checked(self.survey, answers)
         with self._changing() as state:
             now = self._now()
-            day = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
-            self._check_open(day)
+            day = _day(now)
+            self._limits.check_open(day)
             if len(state.queue) >= self._most_queued:
                 raise AnswerRefusedError(
                     "queue",
                     f"{len(state.queue)} submissions wait to be sent, and no more are kept: send "
                     "them first",
                 )
-            self._check_period(state, given, day)
+            names = tuple(answer.asked.name for answer in given)
+            self._limits.check_period(state, names, day)
             reports, cost = self._reported(state, given, day)
-            self._check_budget(state, cost)
-            state.charge(cost)
+            self._limits.check_budgets(state, cost, day)
+            state.charge(cost, day)
             submission = self.form.make(reports, segment=self.segment)
             data = self.form.to_bytes(submission)
             state.queue.append(Queued(submission.id.hex(), data, self._due(now)))
@@ -165,44 +167,16 @@ class Client:
 
     def _reported(
         self, state: State, given: list[Answer], day: datetime.date
-    ) -> tuple[dict[str, list[Any]], Fraction]:
+    ) -> tuple[dict[str, list[Any]], Cost]:
         """Return the reports by question, and what they cost together."""
-        reports, total = {}, Fraction(0)
+        reports: dict[str, list[Any]] = {}
+        total: Cost = Fraction(0)
         for answer in given:
             reporter = self._reporters[answer.asked.name]
             report, cost = reporter.report(answer, state, day, self._random)
             reports[answer.asked.name] = [report]
             total += cost
         return reports, total
-
-    def _check_open(self, day: datetime.date) -> None:
-        terms, name = self.survey.terms, shown(self.survey.name)
-        if terms.opens is not None and day < terms.opens:
-            raise AnswerRefusedError("closed", f"survey {name} opens on {terms.opens}")
-        if terms.closes is not None and day > terms.closes:
-            raise AnswerRefusedError("closed", f"survey {name} closed after {terms.closes}")
-
-    def _check_period(self, state: State, given: list[Answer], day: datetime.date) -> None:
-        """Refuse a second answer in a period; periods never go back, whatever the clock does."""
-        for answer in given:
-            name, every = answer.asked.name, self.survey.terms.every
-            if every is not None and not _may_be_asked(every, state.answered.get(name), day):
-                raise AnswerRefusedError(
-                    "period",
-                    f"{shown(name)} was answered already: it is asked {in_words(every)}",
-                )
-            state.answered[name] = max(period_number("day", day), state.answered.get(name, 0))
-
-    def _check_budget(self, state: State, cost: Fraction) -> None:
-        if self._budget is not None and state.exact + cost > Fraction(self._budget):
-            is_surveys = self._budget == self.survey.terms.lifetime_epsilon
-            whose = f"survey {shown(self.survey.name)}" if is_surveys else "this app"
-            raise AnswerRefusedError(
-                "budget",
-                f"{whose} allows a device epsilon {self._budget:g} over its "
-                f"lifetime: {rounded_up(state.exact):.4g} is spent, and this would cost "
-                f"{rounded_up(cost):.4g} more",
-            )
 
     def _due(self, now: int) -> int:
         """Return a random moment of the interval after this one; without a delay, now."""
@@ -222,34 +196,41 @@ class Client:
         locked while a request is under way.
         """
         transport = HTTP(to) if isinstance(to, str) else to
-        taken, refused, problem = 0, self._give_up(), None
+        taken, problem = 0, None
         alone: set[str] = set()
-        while batch := self._batch(alone):
+        try:
+            time = self._time(transport)
+        except OSError as error:
+            problem = _unreachable(error)
+            with self._changing() as state:
+                self._note_failure(state, None)
+            return Sent(0, (), self.queued, problem, self.next_send_after)
+        refused = self._give_up(time)
+        while batch := self._batch(alone, time):
             self._begin(batch)
             reply, problem, is_sent = _asked(transport, batch)
-            verdict, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
-            if verdict == "refused" and len(batch) > 1:
+            heard, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
+            time = time if time is None else _told(reply) or time
+            if heard == "refused" and len(batch) > 1:
                 alone |= {one.id for one in batch}  # one of them is bad: find out which
                 with self._changing() as state:
                     _note_not_taken(state, batch)
                 continue
             with self._changing() as state:
-                if verdict == "failed":
+                if heard == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
                         _note_not_taken(state, batch)
-                    state.failures += 1
-                    after = None if reply is None else reply.retry_after
-                    now = self._now()
-                    state.retry = now + wait(state.failures, after, now, self._random)
+                    self._note_failure(state, reply)
                     problem = reason
                     break
                 state.failures = state.retry = 0
+                state.heard = _told(reply) or state.heard
                 done = {one.id for one in batch}
                 state.queue = [one for one in state.queue if one.id not in done]
-            if verdict == "refused":
+            if heard == "refused":
                 assert reply is not None
                 refused.append(Refusal(batch[0].id, reply.status, reason or ""))
-            taken += len(batch) if verdict == "taken" else 0
+            taken += len(batch) if heard == "taken" else 0
         with self._reading() as state:
             waiting, now = len(state.queue), self._now()
             due = any(self._due_at(one, now) <= now for one in state.queue)
@@ -257,18 +238,49 @@ class Client:
                 problem = "the last try failed, and it is too early for another"
         return Sent(taken, tuple(refused), waiting, problem, self.next_send_after)
 
-    def _give_up(self) -> list[Refusal]:
+    def _time(self, transport: Transport) -> int | None:
+        """Return the collector's time if something in doubt is due, or it was not told for long.
+
+        It is None if the transport never tells it, and `NOT_ASKED` if nobody has to know.
+        """
+        asked: Callable[[], int | None] | None = getattr(transport, "time", None)
+        if asked is None:
+            return None
+        now = self._now()
+        with self._reading() as state:
+            due = [] if self._retry(state, now) > now else self._all_due(state, now)
+            heard = state.heard
+        if not due or not (is_stale(heard, now) or any(one.tried for one in due)):
+            return NOT_ASKED
+        time = asked()
+        if time is not None:
+            with self._changing() as state:
+                state.heard = time
+        return time
+
+    def _note_failure(self, state: State, reply: Reply | None) -> None:
+        """Note that a request failed, and when to try again."""
+        state.failures += 1
+        state.heard = _told(reply) or state.heard
+        after, now = None if reply is None else reply.retry_after, self._now()
+        state.retry = now + wait(state.failures, after, now, self._random)
+
+    def _give_up(self, time: int | None) -> list[Refusal]:
         """Take out of the queue what may have been taken so long ago that it would count again."""
         now = self._now()
         with self._reading() as state:
-            if not any(_is_old(one, now) for one in state.queue):
-                return []
+            due = [] if self._retry(state, now) > now else self._all_due(state, now)
+            old = {one.id for one in due if verdict(one, now, time) == "give up"}
+        if not old:
+            return []
         with self._changing() as state:
-            old = [one for one in state.queue if _is_old(one, now)]
-            state.queue = [one for one in state.queue if not _is_old(one, now)]
+            state.queue = [one for one in state.queue if one.id not in old]
         days = CERTAIN_FOR // 86_400
-        reason = f"it was first sent more than {days} days ago, and may have been counted then"
-        return [Refusal(one.id, 0, reason) for one in old]
+        reason = f"it may have been counted when it was first sent, perhaps over {days} days ago"
+        return [Refusal(identity, 0, reason) for identity in sorted(old)]
+
+    def _all_due(self, state: State, now: int) -> list[Queued]:
+        return [one for one in state.queue if self._due_at(one, now) <= now]
 
     def _begin(self, batch: list[Queued]) -> None:
         """Note that submissions are about to be sent, and may arrive whatever happens then."""
@@ -278,16 +290,17 @@ class Client:
                 if one.id in ids:
                     # An older state has no number of requests.
                     one.requests = max(one.requests, 1) + 1 if one.tried else 1
+                    one.heard = one.heard if one.tried else state.heard
                     one.tried = one.tried or max(self._now(), 1)
 
-    def _batch(self, alone: set[str]) -> list[Queued]:
+    def _batch(self, alone: set[str], time: int | None) -> list[Queued]:
         """Return the submissions of the next request, if it may be sent now."""
         now = self._now()
         with self._reading() as state:
             if self._retry(state, now) > now:
                 return []
-            due = [one for one in state.queue if self._due_at(one, now) <= now]
-        due = [one for one in due if not _is_old(one, now)]  # the device may have slept since
+            due = self._all_due(state, now)
+        due = [one for one in due if verdict(one, now, time) in ("none", "send")]
         batch, size = due[:1], len(due[0].data) if due else 0
         for one in due[1:AT_ONCE]:
             size += len(one.data)
@@ -331,21 +344,20 @@ class Client:
     def askable(self) -> tuple[str, ...]:
         """Return the names of the questions and joints that may be answered in this period.
 
-        The budget may still refuse an answer.
+        The budgets may still refuse an answer. Where devices draw some of the questions, these are
+        the ones that this device has drawn; the draw depends on its secret, which is kept from now
+        on.
         """
-        now = self._now()
-        day = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
+        day = _day(self._now())
         try:
-            self._check_open(day)
+            self._limits.check_open(day)
         except AnswerRefusedError:
             return ()
-        every = self.survey.terms.every
-        with self._reading() as state:
-            return tuple(
-                asked.name
-                for asked in self.survey.reported
-                if every is None or _may_be_asked(every, state.answered.get(asked.name), day)
-            )
+        with self._state.locked():
+            state = self._loaded()
+            if self.survey.terms.questions_each is not None and self._state.read() is None:
+                self._state.write(state)
+            return self._limits.askable(state, day)
 
     # The state
 
@@ -393,17 +405,13 @@ def _check_memory(
         )
 
 
-def _may_be_asked(every: Period, last: int | None, day: datetime.date) -> bool:
-    """Whether the period of the last answer, on a day counted from 1970, is over."""
-    if last is None:
-        return True
-    before = datetime.date(1970, 1, 1) + datetime.timedelta(last)
-    return period_number(every, before) < period_number(every, day)
+def _day(now: int) -> datetime.date:
+    return datetime.datetime.fromtimestamp(now, datetime.UTC).date()
 
 
-def _is_old(one: Queued, now: int) -> bool:
-    """Whether a submission may have been taken so long ago that it would count again."""
-    return bool(one.tried) and now - one.tried > CERTAIN_FOR
+def _told(reply: Reply | None) -> int | None:
+    """Return the collector's time, if an answer tells it."""
+    return None if reply is None else reply.date
 
 
 def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
@@ -411,8 +419,11 @@ def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str
     try:
         return transport(b"".join(one.data for one in batch)), None, True
     except OSError as error:
-        told = f"the collector cannot be reached: {shown(str(error), 200)}"
-        return None, told, not isinstance(error, NotSentError)
+        return None, _unreachable(error), not isinstance(error, NotSentError)
+
+
+def _unreachable(error: OSError) -> str:
+    return f"the collector cannot be reached: {shown(str(error), 200)}"
 
 
 def _note_not_taken(state: State, batch: list[Queued]) -> None:

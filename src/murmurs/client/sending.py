@@ -7,13 +7,12 @@ ever: a request may arrive although its answer is lost, and a collector forgets 
 
 from __future__ import annotations
 
-import email.utils
 import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
-from murmurs.client.transport import Reply
+from murmurs.client.transport import Reply, seconds_of
 from murmurs.randomness.verbs import Randomness
 
 FOR_GOOD = frozenset({400, 404, 409, 410, 413, 415, 422})
@@ -22,12 +21,6 @@ FOR_GOOD = frozenset({400, 404, 409, 410, 413, 415, 422})
 FIRST_WAIT = 60
 LONGEST_WAIT = 86_400
 """The seconds until the next try after one failure, and at most."""
-
-CERTAIN_FOR = 25 * 86_400
-"""The seconds after an unanswered request for which a collector surely still knows its ids.
-
-Collectors keep them for thirty days unless they are told otherwise.
-"""
 
 
 @dataclass(frozen=True)
@@ -97,8 +90,5 @@ def _seconds(retry_after: str | None, now: int) -> int:
     text = (retry_after or "").strip()
     if text.isascii() and text.isdigit():
         return int(text[:9])
-    try:
-        until = int(email.utils.parsedate_to_datetime(text).timestamp())
-    except (ValueError, OverflowError):
-        return 0
-    return max(0, until - now)
+    until = seconds_of(text)
+    return 0 if until is None else max(0, until - now)

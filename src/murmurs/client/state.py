@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import math
 import os
 import re
 import secrets
@@ -16,11 +18,14 @@ import msgspec
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document
-from murmurs.boundary.writing import delete_leftovers, writing
+from murmurs.boundary.writing import STANDARD, delete_leftovers, is_standard_output, writing
+from murmurs.budget import Cost
+from murmurs.terms import CALENDAR, Calendar, period_number
 
 SECRET_BYTES = 32
 _KEY = "client"
-_FRACTION = re.compile(r"[0-9]{1,400}/[1-9][0-9]{0,400}")
+_FORMAT = 2
+_COST = re.compile(r"[0-9]{1,400}/[1-9][0-9]{0,400}|inf")
 
 
 class Queued(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,6 +38,8 @@ class Queued(msgspec.Struct, forbid_unknown_fields=True):
     """When it was first sent in a request that may have been taken; 0 if in none."""
     requests: int = 0
     """How many requests that may have been taken, or are under way, it was in."""
+    heard: int = 0
+    """The collector's time that was known when it was first sent; 0 if none was."""
 
 
 class Kept(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,6 +50,13 @@ class Kept(msgspec.Struct, forbid_unknown_fields=True):
     """Names of the values, segments or periods that the odometer was charged for."""
 
 
+class Within(msgspec.Struct, forbid_unknown_fields=True):
+    """What was spent in the last day, week, month or year, and the number of that period."""
+
+    number: int = 0
+    spent: str = "0/1"
+
+
 class State(msgspec.Struct, forbid_unknown_fields=True):
     """Everything that a client keeps; it holds no answer in plain text."""
 
@@ -50,7 +64,9 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     """The name of the survey; its versions share a state."""
     secret: str
     spent: str = "0/1"
-    """The epsilon that all reports so far have cost, as an exact fraction."""
+    """The epsilon that all reports so far have cost: an exact fraction, or inf without a bound."""
+    within: dict[str, Within] = {}
+    """What was spent in the last day, week, month and year in which something was answered."""
     answered: dict[str, int] = {}
     """For each question the day on which it was answered last, counted from 1970-01-01."""
     kept: dict[str, Kept] = {}
@@ -59,18 +75,47 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     """How often sending has failed since it last succeeded."""
     retry: int = 0
     """When sending may be tried again, in seconds since 1970."""
+    heard: int = 0
+    """The time that the collector told last, in seconds since 1970; 0 if it never did."""
     murmurs: str = _KEY
-    format: int = 1
+    format: int = _FORMAT
 
     @property
-    def exact(self) -> Fraction:
+    def exact(self) -> Cost:
         """What was spent, as a number."""
-        return Fraction(self.spent)
+        return _cost(self.spent)
 
-    def charge(self, cost: Fraction) -> None:
-        """Add to what was spent."""
-        total = self.exact + cost
-        self.spent = f"{total.numerator}/{total.denominator}"
+    def charge(self, cost: Cost, day: datetime.date) -> None:
+        """Add to what was spent, and to what was spent in the periods of a day.
+
+        Periods never go back: what is spent after a clock was set back counts in the last one.
+        """
+        for word in CALENDAR:
+            number = max(period_number(word, day), self.within.get(word, Within()).number)
+            self.within[word] = Within(number, _written(self.spent_within(word, day) + cost))
+        self.spent = _written(self.exact + cost)
+
+    def spent_within(self, word: Calendar, day: datetime.date) -> Cost:
+        """Return what was spent in the day, week, month or year of a day, or in a later one."""
+        last = self.within.get(word, Within())
+        return _cost(last.spent) if last.number >= period_number(word, day) else Fraction(0)
+
+    @property
+    def last_day(self) -> datetime.date | None:
+        """The last day on which something was answered."""
+        return max(map(_day, self.answered.values()), default=None)
+
+
+def _day(number: int) -> datetime.date:
+    return datetime.date(1970, 1, 1) + datetime.timedelta(number)
+
+
+def _cost(text: str) -> Cost:
+    return math.inf if text == "inf" else Fraction(text)
+
+
+def _written(cost: Cost) -> str:
+    return "inf" if isinstance(cost, float) else f"{cost.numerator}/{cost.denominator}"
 
 
 def new_state(survey: str) -> State:
@@ -86,13 +131,25 @@ def _checked(found: object, where: str) -> State:
         raise _damaged(where, shown(str(error), 200)) from None
     if state.murmurs != _KEY:
         raise _damaged(where, "it is no state of a client")
-    if state.format != 1:
+    if state.format not in (1, _FORMAT):
         raise ValueError(
-            f"{where} has format {state.format}, this release reads 1: upgrade murmurs"
+            f"{where} has format {state.format}, this release reads up to {_FORMAT}: upgrade "
+            "murmurs"
         )
-    if not re.fullmatch(r"[0-9a-f]{64}", state.secret) or not _FRACTION.fullmatch(state.spent):
+    costs = [state.spent, *(one.spent for one in state.within.values())]
+    if not re.fullmatch(r"[0-9a-f]{64}", state.secret) or not all(map(_COST.fullmatch, costs)):
         raise _damaged(where, "its secret or what was spent is unreadable")
+    if state.format == 1:
+        _complete(state)
     return state
+
+
+def _complete(state: State) -> None:
+    """Complete a state of a release that did not note when it spent: all of it on its last day."""
+    state.format = _FORMAT
+    last = state.last_day
+    if last is not None:
+        state.within = {word: Within(period_number(word, last), state.spent) for word in CALENDAR}
 
 
 def _damaged(where: str, why: str) -> ValueError:
@@ -106,16 +163,23 @@ class InFile:
     """A state in a file: written whole, durably and for its owner only, by one process at a time.
 
     A second file, with ``.lock`` added to its name, is locked while the state is read and changed.
-    Links to one state have one lock. What a process that was killed left is deleted.
+    Links to one state have one lock. What a process that was killed left is deleted. The path is
+    that of the moment in which the object is made, whatever the current folder becomes.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        if path == STANDARD:
+            raise ValueError(_unkept("-", "standard output"))
+        self._path = path.absolute()
         self._lock: Path | None = None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep all other processes and threads away from the state."""
+        if is_standard_output(self._path):
+            raise ValueError(_unkept(str(self._path), "standard output"))
+        if self._path.exists() and not self._path.is_file():
+            raise ValueError(_unkept(str(self._path), "no file"))
         is_first = self._lock is None
         if self._lock is None:
             target = Path(os.path.realpath(self._path))
@@ -144,6 +208,13 @@ class InFile:
         """Replace the state; after this it survives a loss of power."""
         with writing(self._path, private=True) as file:
             file.write(msgspec.json.format(msgspec.json.encode(state), indent=1) + b"\n")
+
+
+def _unkept(path: str, what: str) -> str:
+    return (
+        f"a state holds a secret and must be kept, and {path} is {what}: give the path of a file, "
+        "as me.json"
+    )
 
 
 class InMapping:

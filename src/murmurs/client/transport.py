@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.utils
 import http.client
 import ipaddress
 import ssl
@@ -23,11 +24,15 @@ _MOST_READ = 2**16
 
 @dataclass(frozen=True)
 class Reply:
-    """What a collector answered: the status of HTTP, the body, and the field Retry-After."""
+    """What a collector answered: the status of HTTP, the body, and the field Retry-After.
+
+    ``date`` is the time of the answer by the collector's clock, in seconds since 1970, if known.
+    """
 
     status: int
     body: bytes = b""
     retry_after: str | None = None
+    date: int | None = None
 
 
 class NotSentError(OSError):
@@ -37,7 +42,8 @@ class NotSentError(OSError):
 Transport = Callable[[bytes], Reply]
 """Takes the body of a request to the collector; raises an `OSError` if there was no answer.
 
-A `NotSentError` says that the collector cannot have taken it either.
+A `NotSentError` says that the collector cannot have taken it either. A transport may also have a
+method ``time()``, which asks the collector for its time and returns None if it tells none.
 """
 
 
@@ -64,6 +70,7 @@ class HTTP:
                 "submissions. Use https, or plain=True within a network that you trust"
             )
         self._url = address.rstrip("/") + "/submissions"
+        self._health = address.rstrip("/") + "/health"
         self._headers = {"Content-Type": BINARY_TYPE, "User-Agent": USER_AGENT}
         if key is not None:
             self._headers["Authorization"] = f"Bearer {key}"
@@ -78,7 +85,17 @@ class HTTP:
 
     def __call__(self, body: bytes) -> Reply:
         """Post one request and return the answer, whatever its status."""
-        request = urllib.request.Request(self._url, body, self._headers, method="POST")
+        return self._asked(urllib.request.Request(self._url, body, self._headers, method="POST"))
+
+    def time(self) -> int | None:
+        """Ask for nothing but the collector's time, which every answer tells, whatever its status.
+
+        The request has neither body nor key.
+        """
+        fields = {"User-Agent": USER_AGENT, "Cache-Control": "no-cache"}
+        return self._asked(urllib.request.Request(self._health, headers=fields)).date
+
+    def _asked(self, request: urllib.request.Request) -> Reply:
         try:
             try:
                 with self._opener.open(request, timeout=self._timeout) as answer:
@@ -102,7 +119,22 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _reply(status: int, answer: Any) -> Reply:
-    return Reply(status, answer.read(_MOST_READ), answer.headers.get("Retry-After"))
+    fields = answer.headers
+    body = answer.read(_MOST_READ)
+    return Reply(status, body, fields.get("Retry-After"), seconds_of(fields.get("Date")))
+
+
+def seconds_of(date: str | None) -> int | None:
+    """Return the seconds since 1970 of a date as HTTP writes it; None for anything else.
+
+    >>> seconds_of("Fri, 31 Dec 2027 23:59:59 GMT"), seconds_of("soon"), seconds_of(None)
+    (1830297599, None, None)
+    """
+    try:
+        found = int(email.utils.parsedate_to_datetime(date or "").timestamp())
+    except (ValueError, OverflowError, TypeError):
+        return None
+    return found if found > 0 else None
 
 
 def _is_here(host: str) -> bool:
