@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
+import jsonschema_rs
+import numpy as np
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -16,7 +19,9 @@ from schemathesis.checks import CHECKS, load_all_checks
 
 from murmurs.collect.app import OPENAPI, OPERATIONS
 from murmurs.collect.openapi import describe
-from tests.collect.made import PLAIN, submission
+from murmurs.submission import BadSubmissionError, SubmissionForm
+from murmurs.survey import Survey
+from tests.collect.made import EVERY_KIND, PLAIN, answers, submission
 from tests.collect.running import Running, running
 from tests.collect.test_results import FORM, SURVEY, columns
 
@@ -96,3 +101,77 @@ def _can_be_wrong(operation: Any) -> bool:
 
 def test_the_document_says_what_the_server_hands_out(served: Running) -> None:
     assert json.loads(served.get("/openapi.json").body) == json.loads(json.dumps(describe(ALL)))
+
+
+# What fits the schemas, and what the readers take
+
+
+def schema_of(name: str) -> Any:
+    found = describe(ALL)["components"]["schemas"]
+    return jsonschema_rs.validator_for({**found[name], "components": {"schemas": found}})
+
+
+NAMES = ["a", "a b", "Zürich", "猫", "a.b", "...", " a ", "a" * 200, "\u00a0a", "#?%"]
+NO_NAMES = [
+    "",
+    " ",
+    "\u00a0",
+    ".",
+    "..",
+    "a/b",
+    "\n",
+    "a\x1f",
+    "\x80",
+    "\u2028",
+    "\u202ea",
+    "a" * 201,
+]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *NO_NAMES])
+def test_a_name_fits_the_schema_of_a_token_if_a_token_can_have_it(
+    served: Running, name: str
+) -> None:
+    body = {"name": name, "scope": "read"}
+    reply = served.post("/admin/tokens", body, served.token("admin"))
+    assert schema_of("NewToken").is_valid(body) == (name in NAMES) == (reply.status == 201)
+
+
+@pytest.mark.parametrize("survey", [SURVEY, PLAIN, EVERY_KIND], ids=lambda survey: survey.name)
+def test_submissions_and_surveys_fit_their_schemas(survey: Survey) -> None:
+    assert schema_of("PublishedSurvey").is_valid(json.loads(survey.to_json()))
+    form = SubmissionForm(survey)
+    rng = np.random.default_rng(1)
+    reports = {
+        asked.name: asked.encode_many(answers(asked, 5, rng), rng) for asked in survey.reported
+    }
+    made = form.make(reports, segment=survey.segments[0] if survey.segments else None)
+    document = json.loads(form.to_json(made))
+    assert schema_of("SubmissionBody").is_valid(document)
+    for name, data in made.reports.items():
+        document["reports"][name] = base64.b64encode(data).decode()
+    assert schema_of("SubmissionBody").is_valid(document)
+    assert form.from_json(json.dumps(document).encode()) == made
+
+
+@pytest.mark.parametrize(
+    "column", [[], [None], [True], [1.5], [-1], [2**32], ["?"], "", "A", [{}], [[]], [[[[0]]]], 7]
+)
+def test_what_no_question_takes_as_reports_does_not_fit_the_schema(column: Any) -> None:
+    document = json.loads(SubmissionForm(PLAIN).to_json(submission(PLAIN, 1)))
+    assert schema_of("SubmissionBody").is_valid(document)
+    document["reports"]["hot"] = column
+    assert not schema_of("SubmissionBody").is_valid(document)
+    for survey in (SURVEY, PLAIN, EVERY_KIND):
+        for asked in survey.reported:
+            text = {**document, "survey": survey.fingerprint, "reports": {asked.name: column}}
+            if survey.segments:
+                text["segment"] = survey.segments[0]
+            with pytest.raises(BadSubmissionError):
+                SubmissionForm(survey).from_json(json.dumps(text).encode())
+
+
+@pytest.mark.parametrize("body", [[], None, 0.5, {}, {"name": "a"}, {"name": "a", "version": 0}])
+def test_what_is_no_survey_does_not_fit_its_schema(served: Running, body: Any) -> None:
+    assert not schema_of("PublishedSurvey").is_valid(body)
+    assert served.post("/admin/surveys", body, served.token("admin")).status == 400

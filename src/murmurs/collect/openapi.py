@@ -76,8 +76,8 @@ def _plain(path: str) -> str:
 
 def _types(operation: Operation) -> list[Any]:
     found = [kind for answer in operation.answers.values() for kind in answer.media.values()]
-    if operation.body not in (None, bytes):
-        found.append(operation.body)
+    if operation.body is not None:
+        found.append(operation.shown_as or operation.body)
     return [*found, operation.query, Problem]
 
 
@@ -105,8 +105,8 @@ def _operation(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
     if operation.body is not None:
         content = {}
         for media in operation.media:
-            binary = media == BINARY_TYPE or operation.body is bytes
-            content[media] = {} if binary else {"schema": schemas[str(operation.body)]}
+            shown = schemas[str(operation.shown_as or operation.body)]
+            content[media] = {} if media == BINARY_TYPE else {"schema": shown}
         document["requestBody"] = {"required": True, "content": content}
     return document
 

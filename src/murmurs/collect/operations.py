@@ -121,6 +121,8 @@ class Operation:
     query: type[msgspec.Struct] = Nothing
     body: Any = None
     media: tuple[str, ...] = (JSON,)
+    shown_as: Any = None
+    """The type that the document has for a body which is read as bytes."""
     refusals: Mapping[int, str] = field(default_factory=dict)
     details: str = ""
 

@@ -32,7 +32,16 @@ BYTES = "application/octet-stream"
 
 _PART = 2**20
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
+"""Characters that names do not have, beside those of which only halves are there."""
+
+_PRINTED = {"pattern": rf"^[^{CONTROL}]*[^{CONTROL}\s][^{CONTROL}]*$"}
+_IN_ADDRESSES = {"pattern": rf"^(?!\.{{1,2}}$)[^/{CONTROL}]*[^/{CONTROL}\s][^/{CONTROL}]*$"}
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200, extra_json_schema=_PRINTED)]
+TokenName = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=200, extra_json_schema=_IN_ADDRESSES)
+]
 
 
 class Kept(msgspec.Struct):
@@ -68,9 +77,17 @@ class Forgotten(msgspec.Struct):
 class NewToken(msgspec.Struct, forbid_unknown_fields=True):
     """The token that is wanted."""
 
-    name: Name
+    name: TokenName
     scope: Literal["read", "metrics", "admin", "submit"]
     surveys: Annotated[list[Name], msgspec.Meta(max_length=1000)] = []
+
+
+class PublishedSurvey(msgspec.Struct):
+    """A survey as `murmurs publish` writes it; here are the fields that each has."""
+
+    name: TokenName
+    version: Annotated[int, msgspec.Meta(ge=1, lt=2**53)]
+    questions: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
 
 
 class TokenShown(msgspec.Struct):
@@ -266,6 +283,7 @@ OPERATIONS = (
         needs="admin",
         everything=True,
         body=bytes,
+        shown_as=PublishedSurvey,
         refusals={409: "Another survey has this name and version."},
     ),
     Operation(

@@ -6,7 +6,7 @@ arrived meanwhile.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from starlette.types import Receive, Scope
@@ -28,13 +28,25 @@ ASIDE = 8 * KIB
 """Bytes of a body from which it is read by another thread, so that others need not wait."""
 
 
+Number = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+Base64 = Annotated[
+    str,
+    msgspec.Meta(
+        pattern="^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
+    ),
+]
+Part = Number | Base64
+Report = Number | Base64 | Annotated[list[Part | list[Part]], msgspec.Meta(min_length=1)]
+"""All forms that reports have in JSON; which of them a question takes depends on its mechanism."""
+
+
 class SubmissionBody(msgspec.Struct, forbid_unknown_fields=True):
     """Reports that are sent together under one id; either all of them are counted, or none."""
 
     survey: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$", description="The fingerprint.")]
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$", description="16 random bytes.")]
     reports: Annotated[
-        dict[str, list[Any] | str],
+        dict[str, Annotated[list[Report], msgspec.Meta(min_length=1)] | Base64],
         msgspec.Meta(
             min_length=1,
             description="Reports by question: a list of reports, or base64 of their bytes.",
