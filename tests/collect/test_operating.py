@@ -71,11 +71,12 @@ def test_damage_that_comes_later_is_logged_and_measured_and_never_served(
         spoil(tmp_path)
         token = served.token("read")
         upkeep.once()
-        assert "murmurs_damaged 0" in served.get("/metrics", token).body.decode()
+        metrics = served.token("metrics")
+        assert "murmurs_damaged 0" in served.get("/metrics", metrics).body.decode()
         now[0] = 101.0
         upkeep.once()
         assert "are damaged" in caplog.text
-        assert "murmurs_damaged 1" in served.get("/metrics", token).body.decode()
+        assert "murmurs_damaged 1" in served.get("/metrics", metrics).body.decode()
         reply = served.get("/results/plain/hot", token)
         assert (reply.status, reply.error) == (503, "store")
         assert served.send(submission(PLAIN, 2), PLAIN).status == 200

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from murmurs.boundary.checks import shown
 from murmurs.collect.store import DamagedError, StoreError, keeps_reports
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.sums import check_sum
+from murmurs.collect.tokens import Scope
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 
-SCOPES = ("read", "admin", "submit")
+SCOPES = get_args(Scope)
 
 
 def verify(session: Session, asked: Mapping[int, Asked], *, sums_only: bool = False) -> None:
