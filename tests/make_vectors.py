@@ -47,7 +47,7 @@ from murmurs.boundary.documents import canonical
 from murmurs.client import limits
 from murmurs.device import MEMORIES
 from murmurs.mechanism import Mechanism
-from murmurs.mechanisms import NGrams, Prefixes
+from murmurs.mechanisms import Design, NGrams, Prefixes
 from murmurs.terms import period_number
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -107,6 +107,8 @@ CASES: list[Mechanism[Any]] = [
     LOLOHA(k=1000, epsilon=2.0, epsilon_permanent=4.0),
     PermutedRR(k=5, epsilon=1.0, width=3, cohorts=4, salt=6),
     PermutedRR(k=1000, epsilon=2.0, width=8, cohorts=300, salt=2**32 - 1),
+    Design([["3/4", "1/6"], ["1/4", "5/6"]]),
+    Design([["1/2", "0", "1/7"], ["1/3", "1", "2/7"], ["1/6", "0", "4/7"]]),
     PermutedRappor(k=4, epsilon=1.0, width=3, cohorts=2, salt=2),
     PermutedRappor(k=1000, epsilon=2.0, width=20, cohorts=300, salt=2**32 - 1),
     Product((KRR(k=3, epsilon=1.0), OUE(k=10, epsilon=2.0))),
@@ -114,7 +116,7 @@ CASES: list[Mechanism[Any]] = [
     Product((PermutedRR(k=3, epsilon=1.0, width=3, cohorts=4), PermutedRappor(3, 1.0, 3, 4))),
 ]
 
-OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | NGrams | OpenProduct, Sequence[Any]]] = [
+OPEN_CASES: list[tuple[ORR | ORappor | Rappor | Prefixes | NGrams | OpenProduct, Sequence[Any]]] = [
     (ORR(epsilon=1.0, width=3, cohorts=4, salt=1), ["tea", "Z\u00fcrich", "Zu\u0308rich", "名"]),
     (ORR(epsilon=3.0, width=21, cohorts=5000, salt=2**32 - 1), ["tea", "https://example.org/"]),
     (
@@ -124,6 +126,8 @@ OPEN_CASES: list[tuple[ORR | ORappor | Prefixes | NGrams | OpenProduct, Sequence
     (ORappor(epsilon=1.0, width=3, cohorts=2, salt=5), ["tea", "Z\u00fcrich", "Zu\u0308rich"]),
     (ORappor(epsilon=4.0, width=20, cohorts=300, hashes=2, salt=2**32 - 1), ["tea", "名"]),
     (ORappor(epsilon=9.0, width=4, cohorts=8, hashes=3, salt=7), ["tea", "coffee", "mate"]),
+    (Rappor(width=16, hashes=2, cohorts=8, f=0.5, p=0.25, q=0.75, salt=3), ["tea", "名"]),
+    (Rappor(width=5, hashes=1, cohorts=300, f=0.25, p=0.4, q=0.9), ["tea", "Z\u00fcrich"]),
     (
         OpenProduct((ORR(2.0, width=8, cohorts=16), KRR(k=2, epsilon=1.0), ORappor(2.0, 4, 16))),
         [("tea", 0, "Z\u00fcrich"), ("mate", 1, "名")],

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import xxhash
 
-from murmurs import ORR, Given, OpenProduct, ORappor, Product, Subset, Survey
+from murmurs import ORR, Given, OpenProduct, ORappor, Product, Rappor, Subset, Survey
 from murmurs.boundary.documents import canonical
 from murmurs.client.limits import chance_of_draw, draw
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
-from murmurs.mechanisms import BY_NAME, NGrams, Prefixes, from_document
+from murmurs.mechanisms import BY_NAME, Design, NGrams, Prefixes, from_document
 from murmurs.mechanisms.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
 from murmurs.terms import FIELDS, period_number
@@ -106,7 +106,8 @@ def test_vectors_take_both_branches_and_draw_anew() -> None:
         mechanism.encode(answer_of(vector), random)
         said.setdefault(type(mechanism), set()).update(random.said)
         takes.update(random.takes_of_draws)
-    assert set(said) == {*WITH_VECTORS.values(), OpenProduct, Prefixes, NGrams}
+    assert set(said) == {*WITH_VECTORS.values(), OpenProduct, Rappor, Prefixes, NGrams, Design}
+    assert said.pop(Design) == set()  # it draws one number below a denominator
     assert all(outcomes == {True, False} for outcomes in said.values())
     assert any(issubclass(kind, Truthful) for kind in said)
     assert takes >= {0, 1, 2, 3}  # no byte for n = 1, one reading, and several
