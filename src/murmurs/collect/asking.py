@@ -10,6 +10,7 @@ import msgspec
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.collect import tokens
+from murmurs.collect.candidates import candidates_of
 from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.collector import Collector
 from murmurs.collect.compute import (
@@ -26,15 +27,13 @@ from murmurs.collect.compute import (
 )
 from murmurs.collect.disclosure import Days, Shown
 from murmurs.collect.operations import Call
-from murmurs.collect.periods import apart_in_time, between, periods_of, side
+from murmurs.collect.periods import between, periods_of, sides
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import ERA, Part, keeps_reports
 from murmurs.collect.stores.folding import joined
 from murmurs.collect.wording import HOW_TO_LIST
-from murmurs.joint import Joint
-from murmurs.mechanisms import NGrams, Prefixes
 from murmurs.present.text import printable
 from murmurs.promise import promise
 from murmurs.rounds import people_of, round_of, rounds_of
@@ -77,7 +76,10 @@ class Asking:
         self.people = call.query.people or people_of(self.survey.terms, self.unit.mechanism)
         self.days: Days = {}
         """The number of reports by day and segment, as of `look`."""
-        self.candidates = self._candidates(call.body)
+        most = collector.limits.candidates
+        self.candidates = candidates_of(
+            self.survey.asked(self.name), call.query.candidates, call.body, most
+        )
         self.options = self._options()
         if kind != "estimate" and self.candidates is None and is_searched(self.survey, self.name):
             raise RefusedError(
@@ -85,47 +87,6 @@ class Asking:
                 "query",
                 f"{shown(self.name)} is open, and each period or segment has strings of its own: "
                 f"say which, {HOW_TO_LIST}",
-            )
-
-    def _candidates(self, body: Any) -> Any:
-        given = body if body is not None else (self.query.candidates or None)
-        if given is None:
-            self._refuse_without_candidates()
-            return None
-        if body is not None and self.query.candidates:
-            raise RefusedError(400, "query", "give candidates in the query or in the body")
-        lists = given.values() if isinstance(given, Mapping) else [given]
-        most = self.collector.limits.candidates
-        if sum(map(len, lists)) > most:
-            raise RefusedError(413, "candidates", f"at most {most} candidates are looked for")
-        if isinstance(given, Mapping):
-            if not isinstance(self.survey.asked(self.name), Joint):
-                raise RefusedError(400, "query", "candidates of one question are a list")
-            return {name: tuple(texts) for name, texts in given.items()}
-        if isinstance(self.survey.asked(self.name), Joint):
-            raise RefusedError(
-                400, "query", "candidates of several questions are lists by name: use POST"
-            )
-        return tuple(given)
-
-    def _refuse_without_candidates(self) -> None:
-        asked = self.survey.asked(self.name)
-        several = asked.questions if isinstance(asked, Joint) else ()
-        open_ones = tuple(q.name for q in several if q.is_open and not q.labels)
-        if open_ones:
-            raise RefusedError(
-                400,
-                "query",
-                f"{shown(self.name)} has open questions: POST the strings to look for, as "
-                f'{{"{open_ones[0]}": ["Luna", "Leo"]}}, for {listed(open_ones)}',
-            )
-        is_found = isinstance(asked.mechanism, Prefixes | NGrams)
-        if not isinstance(asked, Joint) and asked.is_open and not asked.labels and not is_found:
-            raise RefusedError(
-                400,
-                "query",
-                f"question {shown(self.name)} is open: say which strings to look for, "
-                f"{HOW_TO_LIST}",
             )
 
     def _options(self) -> Options:
@@ -156,18 +117,16 @@ class Asking:
         periods = len(self.named_parts())
         return periods * answers > MOST_AT_ONCE or len(self.days) > MOST_ENTRIES
 
-    def look(self) -> tuple[int, Hashable]:
-        """Return the number of changes, and what differs once reports have been deleted.
+    def look(self, changes: int) -> Hashable:
+        """Read how many reports there are, and return what differs once some have been deleted.
 
         A result that took long is shown for a while after changes, but not if some of its reports
         were deleted meanwhile: the oldest, or all of them with the survey.
         """
-        store, fingerprint = self.collector.store, self.entry.fingerprint
-        changes = store.changes(fingerprint)
-        self.days = store.days(fingerprint, self.unit.name)
+        self.days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
         if not self.is_long:  # it is shown only as long as nothing changes
-            return changes, None
-        return changes, (changes // ERA, min((day for day, _ in self.days), default=None))
+            return None
+        return changes // ERA, min((day for day, _ in self.days), default=None)
 
     def part(self, first: Day | None, last: Day | None, segment: str | None) -> Part:
         """Return a part of the reports, if the survey has the segment."""
@@ -190,7 +149,7 @@ class Asking:
         """Return the named parts that the result is about, before looking at the store."""
         query = self.query
         if self.kind == "compare":
-            return _sides(self)
+            return sides(query, self.part)
         return {"all": self.part(query.from_, query.to, query.segment)}
 
     def named_parts(self) -> dict[str, Part]:
@@ -356,26 +315,3 @@ class Asking:
 
 def _frozen(candidates: Any) -> Hashable:
     return tuple(candidates.items()) if isinstance(candidates, Mapping) else candidates
-
-
-def _sides(asking: Asking) -> dict[str, Part]:
-    """Return the two sides of a comparison, which must have no report in common."""
-    query = asking.query
-    if query.other_from is None and query.other_to is None and query.other_segment is None:
-        raise RefusedError(
-            400, "query", "say what to compare with: other_segment, or other_from and other_to"
-        )
-    one = asking.part(query.from_, query.to, query.segment)
-    is_period = query.other_from is not None or query.other_to is not None
-    first = query.other_from if is_period else query.from_
-    last = query.other_to if is_period else query.to
-    two = asking.part(first, last, query.other_segment or query.segment)
-    by_segment = None not in (one.segment, two.segment) and one.segment != two.segment
-    if not apart_in_time(one, two) and not by_segment:
-        raise RefusedError(
-            400,
-            "query",
-            "the two sides have reports in common: compare two segments, or two periods of which "
-            "one ends before the other begins",
-        )
-    return {side(one): one, side(two): two}

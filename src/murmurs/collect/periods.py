@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from murmurs.collect.catalogue import date_of, day_of
+from murmurs.collect.queries import CompareQuery
+from murmurs.collect.refusals import RefusedError
 from murmurs.collect.store import Part
 from murmurs.terms import Period, period_number
 
@@ -58,6 +60,28 @@ def side(part: Part) -> str:
     ends = [None if day is None else str(date_of(day)) for day in (part.first_day, part.last_day)]
     period = "" if ends == [None, None] else f"{ends[0] or '…'} to {ends[1] or '…'}"
     return " ".join(text for text in (part.segment, period) if text)
+
+
+def sides(query: CompareQuery, part: Callable[..., Part]) -> dict[str, Part]:
+    """Return the two sides of a comparison, which must have no report in common."""
+    if query.other_from is None and query.other_to is None and query.other_segment is None:
+        raise RefusedError(
+            400, "query", "say what to compare with: other_segment, or other_from and other_to"
+        )
+    one = part(query.from_, query.to, query.segment)
+    is_period = query.other_from is not None or query.other_to is not None
+    first = query.other_from if is_period else query.from_
+    last = query.other_to if is_period else query.to
+    two = part(first, last, query.other_segment or query.segment)
+    by_segment = None not in (one.segment, two.segment) and one.segment != two.segment
+    if not apart_in_time(one, two) and not by_segment:
+        raise RefusedError(
+            400,
+            "query",
+            "the two sides have reports in common: compare two segments, or two periods of which "
+            "one ends before the other begins",
+        )
+    return {side(one): one, side(two): two}
 
 
 def apart_in_time(one: Part, two: Part) -> bool:
