@@ -171,3 +171,37 @@ def test_counts_of_unequal_rounds_are_not_added_or_written_without_a_word(tmp_pa
 
     assert counts_from_document(counts.to_document()) == counts
     assert "1.5 reports from each person" in str(counts.assumption)
+
+
+@pytest.mark.parametrize("mechanism", [LOSUE, mm.KRR(5, 3.0)], ids=repr)
+def test_shares_of_unequal_rounds_vary_as_their_errors_say(mechanism: Any) -> None:
+    """300 surveys of 300 people, of whom half miss four of six rounds.
+
+    The variance of 300 shares differs from its mean by a factor outside 0.6 to 1.5 with
+    probability 1e-6. Six rounds of different people would have a variance below half of it.
+    """
+    rng, law, numbers = np.random.default_rng(11), np.array([0.3, 0.25, 0.2, 0.2, 0.05]), []
+    attendance, again = (300, 300, 150, 150, 150, 150), mechanism.is_longitudinal
+    for _ in range(300):
+        people = rng.choice(5, 300, p=law)
+        devices = mm.Devices(LOSUE, 300, memory="value", random=rng) if again else None
+        cells = np.zeros(5, np.int64)
+        for n in attendance:
+            who = np.arange(n)
+            reports = (
+                devices.report(people[who], who=who)
+                if devices is not None
+                else mechanism.encode_many(people[who], rng)
+            )
+            cells += mechanism.count(reports).cells
+        numbers.append(cells)
+    rounds = rounds_of(weeks(*attendance), Terms(every="week"), "same")
+    shares = [mechanism.channel.invert(cells, 1200)[0] for cells in numbers]
+    counts = mm.Counts(mechanism, 1200, numbers[0])
+    errors = [
+        mm.estimators.unbiased(own).standard_errors("population", law)[0]
+        for own in (rounds.apply(counts), counts)
+    ]
+    ratio = float(np.var(shares, ddof=1)) / errors[0] ** 2
+    assert 0.6 < ratio < 1.5
+    assert errors[1] ** 2 < 0.5 * errors[0] ** 2
