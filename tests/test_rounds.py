@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.rounds import Rounds, largest_round, people_of, repeatable, rounds_of
+from murmurs.rounds import Rounds, people_of, pooled, repeatable, rounds_of
 from murmurs.terms import Terms
 
 MONDAY = datetime.date(2027, 1, 4)
@@ -152,9 +152,6 @@ def test_questions_that_are_asked_together_take_one_round() -> None:
     assert repeatable(LOSUE)
     assert repeatable(mm.KRR(3, 1.0))
     assert not repeatable(mm.Product([LOSUE, mm.KRR(2, 1.0)]))
-    first = largest_round(weeks(5, 9, 9, 2), Terms(every="week"))
-    assert first == largest_round(weeks(0, 0, 9), Terms(every="week"))
-    assert largest_round({}, Terms()) is None
 
 
 def test_counts_of_unequal_rounds_are_not_added_or_written_without_a_word(tmp_path: Any) -> None:
@@ -205,3 +202,19 @@ def test_shares_of_unequal_rounds_vary_as_their_errors_say(mechanism: Any) -> No
     ratio = float(np.var(shares, ddof=1)) / errors[0] ** 2
     assert 0.6 < ratio < 1.5
     assert errors[1] ** 2 < 0.5 * errors[0] ** 2
+
+
+def test_intervals_of_many_rounds_are_those_of_few_people() -> None:
+    """Ten people in 52 weeks, almost without noise: a share of a half is known to a quarter."""
+    counts = mm.Counts(mm.KRR(4, 12.0), 520, np.array([260, 260, 0, 0]))
+    numbers = weeks(*[10] * 52)
+    apply = rounds_of(numbers, Terms(every="week"), "same").apply
+    low, high = mm.estimate(apply(counts)).interval()
+    assert np.all((high - low)[:2] > 0.4)
+    days = {day: mm.Counts(mm.KRR(4, 12.0), 10, np.array([5, 5, 0, 0])) for day in numbers}
+    found, rounds = pooled(days, Terms(every="week"))
+    assert found == apply(counts)
+    assert rounds.persons == 10
+    assert pooled(days, Terms(every="week"), "different")[0] == counts
+    with pytest.raises(ValueError, match="no counts"):
+        pooled({}, Terms())

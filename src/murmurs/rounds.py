@@ -13,7 +13,7 @@ import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from murmurs.counts import CountedMechanism, Counts, People
+from murmurs.counts import CountedMechanism, Counts, People, pool
 from murmurs.terms import Period, Terms, period_number
 
 
@@ -111,10 +111,36 @@ def rounds_of(numbers: Mapping[datetime.date, int], terms: Terms, people: People
     return Rounds("same", n, max(rounds.values()), len(rounds), each, sampled, kept)
 
 
+def pooled(
+    days: Mapping[datetime.date, Counts], terms: Terms, people: People | None = None
+) -> tuple[Counts, Rounds]:
+    r"""Return the counts of several days together, and what is assumed about their people.
+
+    ``people`` overrides what the survey says. Segments of a day are put together beforehand, with
+    ``pool(..., people="different")``.
+
+    >>> import murmurs as mm
+    >>> losue = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
+    >>> days = {
+    ...     datetime.date(2027, 3, 29): losue.count([b"\x01", b"\x02"]),
+    ...     datetime.date(2027, 4, 5): losue.count([b"\x03"]),
+    ... }
+    >>> counts, rounds = pooled(days, Terms(every="week"))
+    >>> counts.n, round(counts.times, 3), rounds.persons
+    (3, 1.667, 2)
+    """
+    if not days:
+        raise ValueError("there are no counts to pool")
+    together = pool(days.values(), people="different")
+    said = people_of(terms, together.mechanism) if people is None else people
+    rounds = rounds_of({day: counts.n for day, counts in days.items()}, terms, said)
+    return rounds.apply(together), rounds
+
+
 def repeatable(mechanism: CountedMechanism) -> bool:
     """Whether several rounds of the same people can be estimated together.
 
-    Questions that are asked together are estimated from one round: see `largest_round`.
+    Questions that are asked together are not: their table is about one report of each person.
     """
     if not mechanism.is_longitudinal:
         return True
@@ -123,15 +149,6 @@ def repeatable(mechanism: CountedMechanism) -> bool:
     except ValueError:
         return False
     return True
-
-
-def largest_round(numbers: Mapping[datetime.date, int], terms: Terms) -> int | None:
-    """Return the number of the round with the most reports, of equal ones the latest."""
-    rounds: dict[int, int] = {}
-    for day, n in numbers.items():
-        own = period_number(round_of(terms), day)
-        rounds[own] = rounds.get(own, 0) + n
-    return max(rounds, key=lambda own: (rounds[own], own), default=None)
 
 
 def _pairs(rounds: Iterable[int]) -> int:
