@@ -4,16 +4,22 @@ A survey whose devices answer once a week has the same people in every week. The
 does not average out, and they are no new sample. Reports have no identity, so nobody knows how many
 people were there again: the reports of several rounds are taken to be of as few people as possible,
 each of whom reports at most once in a round. Then intervals are wide enough, whoever came back.
+
+Where devices draw some of the questions in each round, whoever reported in one round reports in
+another only if it draws the question again: at most that part of them is expected back.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from murmurs.counts import CountedMechanism, Counts, People, pool
+from murmurs.survey import Survey
 from murmurs.terms import Period, Terms, period_number
 
 
@@ -56,6 +62,8 @@ class Rounds:
     """How long a round is."""
     sampled: float = 1.0
     kept: float = 1.0
+    drawn: Fraction = Fraction(1)
+    """The probability with which a device is asked the question in a round."""
 
     @property
     def assumption(self) -> str:
@@ -65,9 +73,12 @@ class Rounds:
         if self.number < 2:
             return f"assumes one report from each of {self.persons:,} people"
         several = "rounds" if isinstance(self.each, int) else f"{self.each}s"
+        who = f"{self.persons:,} people"
+        if self.drawn < 1:
+            who = f"about {who}, each asked with probability {self.drawn}"
         return (
             f"assumes the same people {self.often}: {self.reports:,} reports in {self.number} "
-            f"{several} from {self.persons:,} people"
+            f"{several} from {who}"
         )
 
     @property
@@ -85,8 +96,20 @@ class Rounds:
         return dataclasses.replace(counts, times=kept if kept > 1 else 1, again=self.sampled / kept)
 
 
-def rounds_of(numbers: Mapping[datetime.date, int], terms: Terms, people: People) -> Rounds:
+def drawn_part(survey: Survey) -> Fraction:
+    """Return the probability with which a device is asked a question in a round."""
+    return Fraction(survey.terms.questions_each or len(survey.reported), len(survey.reported))
+
+
+def rounds_of(
+    numbers: Mapping[datetime.date, int],
+    terms: Terms,
+    people: People,
+    drawn: Fraction = Fraction(1),
+) -> Rounds:
     """Return what is assumed about the people who sent so many reports on each day.
+
+    ``drawn`` is the probability with which each of them is asked in a round.
 
     >>> weeks = {datetime.date(2027, 3, 29): 1000, datetime.date(2027, 4, 5): 300}
     >>> found = rounds_of(weeks, Terms(every="week"), "same")
@@ -106,17 +129,23 @@ def rounds_of(numbers: Mapping[datetime.date, int], terms: Terms, people: People
             part[own] = part.get(own, 0) + number
     if people == "different" or n == 0:
         return Rounds("different", n, n, len(rounds), each)
-    sampled = _pairs(rounds.values()) / n
-    kept = sum(_pairs(part.values()) for part in shared.values()) / n if shared else sampled
-    return Rounds("same", n, max(rounds.values()), len(rounds), each, sampled, kept)
+    sampled = float(_pairs(rounds.values(), drawn) / n)
+    kept = sampled
+    if shared:
+        kept = float(sum(_pairs(part.values(), drawn) for part in shared.values()) / n)
+    persons = min(n, math.ceil(max(rounds.values()) / drawn))
+    return Rounds("same", n, persons, len(rounds), each, sampled, kept, drawn)
 
 
 def pooled(
-    days: Mapping[datetime.date, Counts], terms: Terms, people: People | None = None
+    days: Mapping[datetime.date, Counts],
+    terms: Terms,
+    people: People | None = None,
+    drawn: Fraction = Fraction(1),
 ) -> tuple[Counts, Rounds]:
     r"""Return the counts of several days together, and what is assumed about their people.
 
-    ``people`` overrides what the survey says. Segments of a day are put together beforehand, with
+    ``people`` overrides what the survey says; ``drawn`` is that of `drawn_part`. Segments of a day are put together beforehand, with
     ``pool(..., people="different")``.
 
     >>> import murmurs as mm
@@ -133,7 +162,7 @@ def pooled(
         raise ValueError("there are no counts to pool")
     together = pool(days.values(), people="different")
     said = people_of(terms, together.mechanism) if people is None else people
-    rounds = rounds_of({day: counts.n for day, counts in days.items()}, terms, said)
+    rounds = rounds_of({day: counts.n for day, counts in days.items()}, terms, said, drawn)
     return rounds.apply(together), rounds
 
 
@@ -151,13 +180,14 @@ def repeatable(mechanism: CountedMechanism) -> bool:
     return True
 
 
-def _pairs(rounds: Iterable[int]) -> int:
+def _pairs(rounds: Iterable[int], drawn: Fraction) -> Fraction:
     """Return how many pairs of reports are of one person, at most, each with itself included.
 
-    Two rounds have at most as many people in common as the smaller one has reports.
+    Two rounds have at most as many people in common as the smaller one has reports, or the part of
+    them that is expected to be asked again.
     """
     ordered = sorted(rounds, reverse=True)
-    return sum((2 * place + 1) * n for place, n in enumerate(ordered))
+    return sum(((2 * place * drawn + 1) * n for place, n in enumerate(ordered)), Fraction(0))
 
 
 def assumption_of(several: Sequence[Rounds], only: Sequence[str | None]) -> str:

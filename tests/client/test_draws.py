@@ -143,6 +143,21 @@ def test_only_what_was_drawn_is_asked_and_taken() -> None:
     assert device.askable() == ()
 
 
+def test_no_device_draws_again_because_an_answer_was_refused() -> None:
+    """Otherwise it could be asked until it draws the question that somebody wants."""
+    refused = set()
+    state = dict[str, Any]()
+    for _ in range(4):
+        for name in ("a", "b", "c+d"):
+            try:
+                client(survey(), state).answer(answers((name,)))
+            except AnswerRefusedError as error:
+                refused.add((name, error.reason))
+    assert {reason for _, reason in refused} == {"draw", "period"}
+    assert len([name for name, reason in refused if reason == "draw"]) == 2
+    assert client(survey(), state).queued == 1
+
+
 def test_what_was_drawn_may_be_answered_one_after_another() -> None:
     device = client(survey(2), clock=(clock := Clock()))
     first, second = device.askable()

@@ -154,3 +154,42 @@ def test_what_is_answered_in_the_last_minute_is_counted(tmp_path: Path) -> None:
         assert collector.clock.day == 20_801
         sent = device.send(address)
         assert (sent.taken, sent.refused) == (1, ())
+
+
+DRAWN = Survey.from_toml("""
+name = "office"
+every = "week"
+questions_each = 1
+epsilon_per = {week = 2}
+[[questions]]
+name = "lift"
+labels = ["yes", "no"]
+epsilon = 2.0
+[[questions]]
+name = "noise"
+labels = ["yes", "no"]
+epsilon = 2.0
+""")
+
+
+def test_results_say_that_devices_drew_the_questions(tmp_path: Path) -> None:
+    with running(tmp_path / "store", DRAWN) as collector:
+        address = HTTP(f"http://127.0.0.1:{collector.port}")
+        states: list[dict[str, Any]] = [{} for _ in range(30)]
+        clock, drawn = Clock(collector.clock()), {"lift": 0, "noise": 0}
+        for _ in range(2):
+            for state in states:
+                device = Client(DRAWN, state, delay=0, clock=clock)
+                [name] = device.askable()
+                device.answer({name: "yes"})
+                assert device.send(address).taken == 1
+                drawn[name] += 1
+            clock.next_day(7)
+            collector.clock.day += 7
+        token = collector.token("read")
+        for name, n in drawn.items():
+            found = collector.get(f"/results/office/{name}?format=text", token).body.decode()
+            assert f"{n} reports in 2 weeks from about" in found
+            assert "people, each asked with probability 1/2." in found
+            assert "Once a week, each device draws 1 of 2 questions at random" in found
+            assert "For answers within one week, to all questions, a device spends at" in found

@@ -345,18 +345,14 @@ class Client:
         """Return the names of the questions and joints that may be answered in this period.
 
         The budgets may still refuse an answer. Where devices draw some of the questions, these are
-        the ones that this device has drawn; the draw depends on its secret, which is kept from now
-        on.
+        the ones that this device has drawn.
         """
         day = _day(self._now())
         try:
             self._limits.check_open(day)
         except AnswerRefusedError:
             return ()
-        with self._state.locked():
-            state = self._loaded()
-            if self.survey.terms.questions_each is not None and self._state.read() is None:
-                self._state.write(state)
+        with self._reading() as state:
             return self._limits.askable(state, day)
 
     # The state
@@ -365,7 +361,10 @@ class Client:
         return int(real(self._clock(), "the clock", 0, 253_402_300_799))  # up to the year 9999
 
     def _loaded(self) -> State:
-        state = self._state.read() or new_state(self.survey.name)
+        found = self._state.read()
+        state = found or new_state(self.survey.name)
+        if found is None and self.survey.terms.questions_each is not None:
+            self._state.write(state)  # another secret would draw other questions
         if state.survey != self.survey.name:
             raise ValueError(
                 f"this state belongs to survey {shown(state.survey)}, not to "

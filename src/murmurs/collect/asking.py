@@ -36,7 +36,7 @@ from murmurs.collect.stores.folding import joined
 from murmurs.collect.wording import HOW_TO_LIST
 from murmurs.present.text import printable
 from murmurs.promise import promise
-from murmurs.rounds import people_of, round_of, rounds_of
+from murmurs.rounds import drawn_part, people_of, round_of, rounds_of
 
 MOST_PERIODS = 400
 """Periods of a trend."""
@@ -201,7 +201,8 @@ class Asking:
     def _counted(self, name: str, shown: Shown, only: str | None = None) -> Counted:
         assert shown.cells is not None
         numbers = {date_of(day): n for day, n in shown.days.items()}
-        rounds = rounds_of(numbers, self.survey.terms, self.people)
+        part = drawn_part(self.survey)
+        rounds = rounds_of(numbers, self.survey.terms, self.people, part)
         return Counted(name, shown.n, shown.cells, rounds, only)
 
     def _of_reports(self, parts: dict[str, Part]) -> Task:
