@@ -145,8 +145,8 @@ def pooled(
 ) -> tuple[Counts, Rounds]:
     r"""Return the counts of several days together, and what is assumed about their people.
 
-    ``people`` overrides what the survey says; ``drawn`` is that of `drawn_part`. Segments of a day are put together beforehand, with
-    ``pool(..., people="different")``.
+    ``people`` overrides what the survey says; ``drawn`` is that of `drawn_part`. Segments of a day
+    are put together beforehand, with ``pool(..., people="different")``.
 
     >>> import murmurs as mm
     >>> losue = mm.LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.0)
