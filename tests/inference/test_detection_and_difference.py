@@ -21,10 +21,9 @@ from murmurs import estimators
 from murmurs.channels.sign_sketch import SignSketch
 from murmurs.counts import Counts
 from murmurs.estimation import Estimate
-from murmurs.inference import difference as comparison
 from murmurs.inference.detection import Control, detect
 from murmurs.inference.difference import Difference
-from murmurs.inference.fit import Fit, Target, fitted
+from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target, fitted
 from murmurs.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from tests import laws
@@ -497,7 +496,7 @@ def test_a_large_alphabet_is_tested_by_its_smallest_p_value(
         mechanism.simulate([0] * 1000 + [3000], np.random.default_rng(3))
     ).difference(this)
     assert moved.p_value < FALSE_ALARM
-    assert comparison._LARGEST_COVARIANCE == 1000
+    assert LARGEST_COVARIANCE == 1000
 
 
 def test_a_large_table_of_few_answers_is_compared_without_its_matrix(

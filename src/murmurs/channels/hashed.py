@@ -92,7 +92,7 @@ class Sketch(Channel):
         return np.append(shares, 1 - shares.sum()) if self.is_open else shares
 
     @property
-    def _collision(self) -> tuple[float, float]:
+    def collision(self) -> tuple[float, float]:
         """The scale, and the variance that two people with one answer add together in one row."""
         own, shared = self._crowd
         spread = own / self.width * (1 - own / self.width) * own
@@ -106,7 +106,7 @@ class Sketch(Channel):
         ``own`` and ``other`` are the variances of a report. Only different people collide at
         random, and there are n / times of them.
         """
-        scale, pair = self._collision
+        scale, pair = self.collision
         together = shares * (n * shares - self.times) * pair
         constant = scale / n * (other + together.sum() - together)
         slope = np.full(self.k, scale / n * (own - other))
@@ -119,13 +119,13 @@ class Sketch(Channel):
         if self.rows * (self.width - 1) + 1 < self.k:
             return 0.0
         constant, _ = self.noise(shares, n)
-        scale, pair = self._collision
+        scale, pair = self.collision
         pairs = float((shares * np.maximum(n * shares - self.times, 0)).sum()) * pair
         return min(scale / n * pairs / float(constant.max()), 1.0)
 
     def variance_sampled(self, shares: Floats, n: int) -> Floats:
         """Add sampling, which also makes more pairs of people share an answer."""
-        scale, pair = self._collision
+        scale, pair = self.collision
         pairs = shares * (1 - shares) * pair
         more = scale * self.times / n * (pairs.sum() - pairs)
         return np.asarray(super().variance_sampled(shares, n) + more)

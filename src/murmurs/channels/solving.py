@@ -70,9 +70,7 @@ class Solver:
 
     def _gram_of(self, weights: Floats) -> Floats:
         layout, f = self.layout, self.filled
-        flat = np.append(weights.ravel(), 0.0)
-        product = _dense_gram if layout.width <= DENSE else kernels.load().gram
-        out = product(layout.all_places(), flat, layout.hashes)
+        out = gram(layout, weights)
         if f == 0:
             return out
         on = layout.totals(weights)
@@ -214,6 +212,13 @@ class Solver:
         gram = dataclasses.replace(self, layout=both).gram
         cross, alone = gram[layout.k :, : layout.k], np.diag(gram)[layout.k :]
         return float((self._form(cross, inverse) / alone).mean())
+
+
+def gram(layout: Layout, weights: Floats) -> Floats:
+    """Return for each pair of answers the sum of the weights of the buckets that they share."""
+    flat = np.append(weights.ravel(), 0.0)
+    product = _dense_gram if layout.width <= DENSE else kernels.load().gram
+    return product(layout.all_places(), flat, layout.hashes)
 
 
 def _dense_gram(places: Places, table: Floats, hashes: int) -> Floats:

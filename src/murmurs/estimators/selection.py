@@ -14,8 +14,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import ASKED, Estimate
 from murmurs.estimators.empirical_bayes import Stratum, learn
 from murmurs.estimators.precondition import UnfitCountsError, usable
-from murmurs.inference.fit import fitted
-from murmurs.inference.least_squares import Places, Selected, SharedOut
+from murmurs.inference.least_squares import Selected, SharedOut
 from murmurs.numerics.arrays import ROUNDING, TINY, Booleans, Floats, Integers
 from murmurs.numerics.gradient import accelerated, largest_eigenvalue
 from murmurs.numerics.special import normal_quantile
@@ -82,11 +81,10 @@ def selection(
 
 def _chosen_among(counts: Counts) -> Tables:
     """Return the channel of the counts; refuse one without candidates to choose from."""
-    fit = fitted(usable(counts))
-    if not (isinstance(fit, Places) and fit.channel.solvable):
+    channel = usable(counts).channel
+    if not (isinstance(channel, Tables) and channel.solvable):
         rule = f"selection is for answers in cohorts, not for {counts.mechanism}"
         raise UnfitCountsError(rule, "shrinkage")
-    channel = fit.channel
     if channel.is_solved and not channel.is_open:
         rule = f"the answers of {counts.mechanism} can all be solved for together"
         raise UnfitCountsError(rule, "shrinkage")

@@ -12,6 +12,7 @@ import numpy as np
 
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import check_name
+from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
 from murmurs.inference.fit import Fit, Target
 from murmurs.inference.many_answers import smallest_p_value
 from murmurs.numerics.arrays import Floats
@@ -22,8 +23,6 @@ from murmurs.present.text import changes_table, p_text, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_LARGEST_COVARIANCE, _MOST_CELLS = 1000, 4096
 
 _NO_NOISE = 1e-13
 """Standard errors below this are rounding errors of shares that are known exactly."""
@@ -62,13 +61,6 @@ class Comparable(Protocol):
     def score_interval(self, level: float, target: Target) -> Floats:
         """Return limits of the unbiased shares that may lie below zero."""
         ...
-
-
-def has_covariance(*sides: Comparable) -> bool:
-    """Return whether the answers and cells are few enough for the whole covariance."""
-    k = len(sides[0].fit.unbiased)
-    cells = max(math.prod(side.fit.channel.cells) for side in sides)
-    return k <= _LARGEST_COVARIANCE and cells <= _MOST_CELLS
 
 
 def common_shares(sides: Sequence[Comparable]) -> Floats:
@@ -178,14 +170,20 @@ class Difference(frames.TabularAtLevel):
         return bool(getattr(self.this, "ordered", False) and getattr(self.other, "ordered", False))
 
     @cached_property
+    def sides(self) -> tuple[Comparable, ...]:
+        """The two estimates, free of the collisions of sketches where these can be removed."""
+        return apart_from_collisions((self.this, self.other))
+
+    @cached_property
     def shares(self) -> Floats:
         """The unbiased shares of this estimate minus those of the other."""
-        return self.this.fit.unbiased - self.other.fit.unbiased
+        this, other = self.sides
+        return this.fit.unbiased - other.fit.unbiased
 
     @cached_property
     def standard_errors(self) -> Floats:
         """The standard errors of the differences."""
-        squares = [e.standard_errors(self.target) ** 2 for e in (self.this, self.other)]
+        squares = [e.standard_errors(self.target) ** 2 for e in self.sides]
         return np.sqrt(squares[0] + squares[1])
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> Floats:
@@ -198,7 +196,7 @@ class Difference(frames.TabularAtLevel):
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
         down, up = [], []
-        for side in (self.this, self.other):
+        for side in self.sides:
             limits = side.score_interval(min(each, 1 - 1e-14), self.target)
             down.append(side.fit.unbiased - limits[:, 0])
             up.append(limits[:, 1] - side.fit.unbiased)
@@ -212,8 +210,10 @@ class Difference(frames.TabularAtLevel):
 
         They take the noise at the shares of all people together, as the overall test does.
         """
-        sides = (self.this, self.other)
+        sides = self.sides
         errors = [side.standard_errors(self.target, common_shares(sides)) for side in sides]
+        if collided(sides):
+            return collided_p_values(sides, np.stack(errors))
         return 2 * normal_tail(np.abs(self.shares) / np.maximum(np.hypot(*errors), _NO_NOISE))
 
     @cached_property
@@ -224,8 +224,8 @@ class Difference(frames.TabularAtLevel):
         at most some thousands of answers and cells. Otherwise it is the smallest p-value times the
         number of tests (Bonferroni): see `murmurs.inference.many_answers`.
         """
-        sides = (self.this, self.other)
-        if not has_covariance(*sides):
+        sides = self.sides
+        if not all(side.fit.has_covariance for side in sides):
             return smallest_p_value([side.fit for side in sides], self.p_values)
         common = common_shares(sides)
         covariance = sum(side.fit.covariance_of(common, self.target) for side in sides)
@@ -298,7 +298,7 @@ class Difference(frames.TabularAtLevel):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
         sides = (self.this, self.other)
-        return few_people(sides) + few_changed(sides, self.target)
+        return few_people(sides) + few_changed(sides, self.target) + collided(self.sides)
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)

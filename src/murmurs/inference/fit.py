@@ -9,6 +9,7 @@ solved for together, how cells are weighted, and by how much the noise exceeds i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +26,9 @@ from murmurs.numerics.simplex import plausible
 
 Target = Literal["respondents", "population"]
 """Whose shares: those of the respondents, or of the population they were sampled from."""
+
+LARGEST_COVARIANCE, MOST_CELLS = 1000, 4096
+"""The most answers and cells for which the whole covariance of the shares is computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,16 @@ class Fit:
             return out
         sampled = np.diag(shares) - np.outer(shares, shares)
         return np.asarray(out + (self.counts.again - 1) / self.counts.people * sampled)
+
+    @property
+    def has_covariance(self) -> bool:
+        """Whether answers and cells are few enough for tests with the whole covariance."""
+        cells = math.prod(self.channel.cells)
+        return len(self.unbiased) <= LARGEST_COVARIANCE and cells <= MOST_CELLS
+
+    def without_collisions(self) -> Fit | None:
+        """Return the fit to compare with others: its shares contain no others; None if they do."""
+        return self
 
     @property
     def support(self) -> tuple[Integers, Fraction, Fraction] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,18 @@ class Grouped(Fit):
         member = np.eye(len(shares))[self.groups]
         covariance = self.whole.covariance(spread / spread.sum(), target)
         return np.asarray(member.T @ covariance @ member)
+
+    def without_collisions(self) -> Grouped | None:
+        """Return the sums of shares without collisions, if there are such shares."""
+        whole = self.whole.without_collisions()
+        if whole is None or whole is self.whole:
+            return None if whole is None else self
+        return replace(self, whole=whole)
+
+    @property
+    def has_covariance(self) -> bool:
+        """As for the single answers."""
+        return self.whole.has_covariance
 
     @property
     def support(self) -> None:

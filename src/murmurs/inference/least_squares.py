@@ -17,10 +17,12 @@ from typing import Self, cast
 
 import numpy as np
 
+from murmurs.channels.ngrams import NGramsChannel
 from murmurs.channels.solving import Solver
 from murmurs.channels.tables import Tables, private_noise
 from murmurs.counts import Counts
 from murmurs.hashing.layout import Layout
+from murmurs.inference.collisions import MeanFit
 from murmurs.inference.fit import Fit, Target, register
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
@@ -36,10 +38,12 @@ NOTED_OF_FEW = 3.0
 class Places(Fit):
     """What fits of hashed answers share: estimated masses, and a linear map from them to shares.
 
-    ``law`` is given if the fit covers only some of the answers: it is the law of these.
+    ``law`` is given if the fit covers only some of the answers: it is the law of these. ``table``
+    are the cells it is about, if there are others.
     """
 
     law: Tables | None = field(default=None, kw_only=True)
+    table: Integers | None = field(default=None, kw_only=True)
 
     @property
     def channel(self) -> Tables:
@@ -49,7 +53,7 @@ class Places(Fit):
     @cached_property
     def masses(self) -> Floats:
         """The unbiased estimate of the mass in each bucket of each cohort."""
-        return self.channel.masses_of(self.counts.cells)
+        return self.channel.masses_of(self.counts.cells if self.table is None else self.table)
 
     @property
     def inflation(self) -> float:
@@ -94,6 +98,15 @@ class Places(Fit):
 @dataclass(frozen=True, eq=False)
 class Averages(Places):
     """The mean over hash functions: other answers in the same buckets add to a share."""
+
+    @property
+    def has_covariance(self) -> bool:
+        """False: what other answers add is far from normal."""
+        return False
+
+    def without_collisions(self) -> None:
+        """Return None: unlisted strings have unknown buckets."""
+        return
 
     def shares_of(self, masses: Floats) -> Floats:
         """Return the average over the buckets of an answer, minus what others add on average."""
@@ -373,4 +386,15 @@ class SharedOut(Fit):
 
 @register
 def _(channel: Tables, counts: Counts) -> Fit:
-    return LeastSquares(counts) if channel.is_solved else Averages(counts)
+    if channel.is_solved:
+        return LeastSquares(counts)
+    has_others = channel.is_open or channel.layout.hashes > 1
+    return Averages(counts) if has_others else MeanFit(counts)
+
+
+@register
+def _(channel: NGramsChannel, counts: Counts) -> Fit:
+    """Shares come from the reports of whole strings."""
+    table, _ = channel.split(counts.cells)
+    kind = LeastSquares if channel.whole.is_solved else Averages
+    return kind(counts, law=channel.whole, table=table)

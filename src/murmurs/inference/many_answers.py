@@ -23,12 +23,16 @@ def smallest_p_value(fits: Sequence[Fit], p_values: Floats) -> float:
     """Return the smallest p-value times the number of tests (Bonferroni), at most 1.
 
     Tests are of the cells where each answer has a cell of its own, or each combination of answers
-    has cells of its own. Elsewhere an answer is spread over many cells, each answer rests on many
-    reports, and ``p_values`` are those of the answers.
+    has cells of its own, and all reports have the same law: one mechanism, and one report from each
+    person. Elsewhere an answer is spread over many cells, each answer rests on many reports, and
+    ``p_values`` are those of the answers.
     """
     first = fits[0]
     has_own = math.prod(first.channel.cells) == len(first.unbiased) or first.channel.factors
-    if not has_own or any(fit.channel.cells != first.channel.cells for fit in fits):
+    alike = all(
+        fit.counts.mechanism == first.counts.mechanism and fit.counts.times == 1 for fit in fits
+    )
+    if not has_own or not alike:
         return float(min(1.0, len(p_values) * p_values.min()))
     cells = np.stack([fit.counts.cells.ravel() for fit in fits])
     people = np.array([fit.n for fit in fits])

@@ -17,12 +17,12 @@ import numpy as np
 
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import as_tuple
+from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
 from murmurs.inference.difference import (
     Comparable,
     common_shares,
     few_changed,
     few_people,
-    has_covariance,
     squared_distance,
 )
 from murmurs.inference.fit import Target
@@ -160,14 +160,21 @@ class Trend(frames.TabularAtLevel):
         return np.argsort(-self.shares.mean(axis=1), kind="stable")
 
     @cached_property
+    def sides(self) -> tuple[Period, ...]:
+        """The estimates, free of the collisions of sketches where these can be removed."""
+        return apart_from_collisions(self.estimates)
+
+    @cached_property
     def p_values(self) -> Floats:
         """The p-values of the hypotheses that the share of each answer is always the same.
 
         They take the noise at the shares of all people together, as the overall test does.
         """
-        common = common_shares(self.estimates)
-        shares = np.stack([estimate.fit.unbiased for estimate in self.estimates])
-        errors = np.stack([e.standard_errors(self.target, common) for e in self.estimates])
+        common = common_shares(self.sides)
+        shares = np.stack([side.fit.unbiased for side in self.sides])
+        errors = np.stack([side.standard_errors(self.target, common) for side in self.sides])
+        if collided(self.sides):
+            return collided_p_values(self.sides, errors)
         weights = 1 / np.maximum(errors, 1e-13) ** 2  # shares may be known exactly
         mean = (weights * shares).sum(axis=0) / weights.sum(axis=0)
         statistics = (weights * (shares - mean) ** 2).sum(axis=0)
@@ -181,12 +188,12 @@ class Trend(frames.TabularAtLevel):
         thousands of answers and cells. Otherwise it is the smallest p-value times the number of
         tests (Bonferroni): see `murmurs.inference.many_answers`.
         """
-        work = len(self.estimates) * len(self.estimates[0].fit.unbiased) ** 3
-        if work > MOST_WORK or not has_covariance(*self.estimates):
-            return smallest_p_value([estimate.fit for estimate in self.estimates], self.p_values)
-        statistic, freedom, common = 0.0, 0, common_shares(self.estimates)
+        work = len(self.sides) * len(self.sides[0].fit.unbiased) ** 3
+        if work > MOST_WORK or not all(side.fit.has_covariance for side in self.sides):
+            return smallest_p_value([side.fit for side in self.sides], self.p_values)
+        statistic, freedom, common = 0.0, 0, common_shares(self.sides)
         mean = noise = np.zeros(0)
-        for number, estimate in enumerate(self.estimates):
+        for number, estimate in enumerate(self.sides):
             found = estimate.fit.unbiased
             covariance = estimate.fit.covariance_of(common, self.target)
             if number == 0:
@@ -204,6 +211,7 @@ class Trend(frames.TabularAtLevel):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
         said = [*few_people(self.estimates), *few_changed(self.estimates, self.target)]
+        said += collided(self.sides)
         if self.people == "different":
             return tuple(said)
         if any(e.fit.counts.mechanism.is_longitudinal for e in self.estimates):
