@@ -505,6 +505,38 @@ def test_a_result_is_kept_until_new_reports_arrive(
         assert len(computed) == 2
 
 
+def test_a_result_of_days_that_are_over_is_computed_once_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever arrives meanwhile; but anew once some of its reports are deleted."""
+    computed: list[Task] = []
+
+    def counted(task: Task, progress: Progress) -> Result:
+        computed.append(task)
+        return compute(task, progress)
+
+    monkeypatch.setattr("murmurs.collect.routes.results.compute", counted)
+    with running(tmp_path, SURVEY, settings=Settings(complete_days=True)) as served:
+        admin = served.token("admin")
+
+        def reports() -> int:
+            return int(served.get("/results/cafe/drink", admin).document["reports"])
+
+        for day in range(2):
+            served.send(FORM.make(columns(day, 0.0), segment="north"), SURVEY, binary=True)
+            served.clock.day += 1
+        for number in range(3):
+            assert reports() == 2 * PEOPLE
+            served.send(FORM.make(columns(number, 0.0), segment="north"), SURVEY, binary=True)
+        assert len(computed) == 1
+        day = {"before": "2026-12-14"}
+        assert served.post("/admin/surveys/cafe/1/forget", day, admin).status == 200
+        assert reports() == PEOPLE
+        served.clock.day += 1
+        assert reports() == 4 * PEOPLE
+        assert len(computed) == 3
+
+
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     with running(tmp_path, SURVEY) as served:
         token = served.token("read")

@@ -100,10 +100,14 @@ class Asking:
         query = msgspec.structs.asdict(self.query)
         del query["format"]
         query["candidates"] = _frozen(self.candidates)
-        minimum = self.survey.terms.minimum_reports or 1
-        settled = minimum == 1 and not self.collector.settings.only_complete(minimum)
-        day = None if settled else self.today
+        has_minimum = (self.survey.terms.minimum_reports or 1) > 1
+        day = self.today if has_minimum or self.only_complete else None
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))
+
+    @property
+    def only_complete(self) -> bool:
+        """Whether the result is of days that are over: then it stays the same all day."""
+        return self.collector.settings.only_complete(self.survey.terms.minimum_reports or 1)
 
     @property
     def is_long(self) -> bool:
@@ -124,7 +128,7 @@ class Asking:
         were deleted meanwhile: the oldest, or all of them with the survey.
         """
         self.days = self.collector.store.days(self.entry.fingerprint, self.unit.name)
-        if not self.is_long:  # it is shown only as long as nothing changes
+        if not self.is_long and not self.only_complete:  # shown only as long as nothing changes
             return None
         return changes // ERA, min((day for day, _ in self.days), default=None)
 
@@ -269,7 +273,7 @@ class Asking:
         minimum = self.survey.terms.minimum_reports or 1
         each = " in each of two periods or segments" if needed > 1 else ""
         said = f"results are shown from {minimum} reports on{each}: there are fewer so far"
-        if self.collector.settings.only_complete(minimum):
+        if self.only_complete:
             said += " on days that are over"
         if one_round:
             said += " in any one round; people=different takes all rounds together"

@@ -110,9 +110,10 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
         found = outcome
     if call.holder not in collector.catalogue.tokens:  # revoked meanwhile
         raise unknown()
-    return await collector.pools.run(
-        "results", lambda: rendered(asking.dressed(found), call.query.format)
-    )
+    async with collector.turns.of(reader):
+        return await collector.pools.run(
+            "results", lambda: rendered(asking.dressed(found), call.query.format)
+        )
 
 
 def _now(
@@ -131,6 +132,8 @@ def _now(
     if found is not None:
         return key, changes, found
     key = (asking.key, asking.look(changes))
+    if asking.only_complete:
+        changes = 0  # what arrives today changes nothing
     found = jobs.find(key, changes)
     if found is not None or asking.is_long:
         return key, changes, found
