@@ -14,7 +14,7 @@ from murmurs.channels.product import MOST_JOINT
 from murmurs.counts import Counts
 from murmurs.inference.association import the_pair
 from murmurs.inference.fit import Target, fitted
-from murmurs.numerics.arrays import Floats
+from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
 
@@ -38,6 +38,16 @@ class JointTable:
         covariance = self.covariance.transpose(1, 0, 3, 2)
         names = (self.names[1], self.names[0])
         return JointTable(self.shares.T, covariance, self.columns, self.rows, names)
+
+    def part(self, rows: Integers, columns: Integers) -> JointTable:
+        """Return the table of some of the answers to each question."""
+        at = np.ix_(rows, columns, rows, columns)
+        down, across = (
+            tuple(np.array(names, object)[places])
+            for names, places in ((self.rows, rows), (self.columns, columns))
+        )
+        shares = self.shares[np.ix_(rows, columns)]
+        return JointTable(shares, self.covariance[at], down, across, self.names)
 
     @cached_property
     def row_sums(self) -> Floats:
