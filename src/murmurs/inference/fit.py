@@ -21,6 +21,7 @@ import numpy as np
 from murmurs.channel import Channel
 from murmurs.counts import Counts
 from murmurs.inference.intervals import Scale, limits
+from murmurs.inference.tails import Support, tail_limits
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
@@ -105,6 +106,12 @@ class Fit:
         return self.channel.support(self.counts.cells)
 
     @property
+    def supports(self) -> Sequence[tuple[Integers, Integers, Fraction, Fraction]]:
+        """Groups of answers, with their counts of support and the probabilities of each group."""
+        support = self.support
+        return () if support is None else ((np.arange(len(support[0])), *support),)
+
+    @property
     def tells_absence(self) -> bool:
         """Whether the unbiased share of an answer that nobody holds is zero, apart from noise."""
         return self.channel.tells_absence
@@ -115,8 +122,17 @@ class Fit:
         return ()
 
     def limits(self, scale: Scale, level: float) -> Floats:
-        """Return lower and upper limits of the shares, from noise on this scale."""
-        return limits(self.unbiased, scale, level)
+        """Return lower and upper limits of the shares, from noise on this scale.
+
+        Where counts of support are few, limits come from the exact law of the counts.
+        """
+        out = limits(self.unbiased, scale, level)
+        for places, counts, hit, miss in self.supports:
+            if hit < miss:  # then reports that do not support the answer speak for it
+                counts, hit, miss = self.n - counts, 1 - hit, 1 - miss
+            law = Support(self.n, hit, miss, scale.bend > 0)
+            out[places] = tail_limits(counts, law, level, out[places])
+        return out
 
     def widen(self, limits: Floats) -> Floats:
         """Return the limits of the shares, widened where the cells cannot tell answers apart."""

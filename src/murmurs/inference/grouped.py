@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from murmurs.channels.product import MOST_JOINT
+from murmurs.channels.symmetric import support_noise
 from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats, Integers
 
@@ -43,8 +46,31 @@ class Grouped(Fit):
     def _sums(self, shares: Floats) -> Floats:
         return np.asarray(np.bincount(self.groups, shares), np.float64)
 
+    @cached_property
+    def supports(self) -> Sequence[tuple[Integers, Integers, Fraction, Fraction]]:
+        """Groups of equal size with their counts, if each report supports exactly one answer.
+
+        Then the reports for any answer of a group are counts of support, too.
+        """
+        support, size = self.whole.support, np.bincount(self.groups)
+        if support is None or not self.whole.channel.is_histogram:
+            return ()
+        counts, hit, miss = support
+        sums = np.zeros(len(size), np.int64)
+        np.add.at(sums, self.groups, counts)
+        out = []
+        for own in np.unique(size[size > 0]).tolist():
+            places = np.flatnonzero(size == own)
+            out.append((places, sums[places], hit + (own - 1) * miss, own * miss))
+        return out
+
     def noise(self, shares: Floats) -> tuple[Floats, Floats]:
-        """Return the variances of the sums, which are taken at given shares, and zeros."""
+        """Return c and s; if counts are not of support, the variances at given shares and zeros."""
+        if self.supports:
+            constant, slope = np.zeros(len(shares)), np.zeros(len(shares))
+            for places, counts, hit, miss in self.supports:
+                constant[places], slope[places] = support_noise(len(counts), hit, miss, self.n)
+            return constant, slope
         variance = np.diag(self.covariance(shares, "respondents"))
         return np.maximum(variance, 0.0), np.zeros(len(shares))
 
@@ -73,7 +99,7 @@ class Grouped(Fit):
 
     @property
     def support(self) -> None:
-        """None: sums of supporting counts are not binomial."""
+        """None: groups of different size have different probabilities, see `supports`."""
         return
 
     @property

@@ -9,7 +9,9 @@ import numpy as np
 
 from murmurs.channels.blocks import HadamardBlocks
 from murmurs.counts import Counts
+from murmurs.inference.block_tails import BlockLaw, block_limits
 from murmurs.inference.fit import Fit, register
+from murmurs.inference.intervals import Scale
 from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats
 
@@ -28,6 +30,15 @@ class BlockFit(Fit):
     def channel(self) -> HadamardBlocks:
         """The law of the blocks."""
         return cast(HadamardBlocks, self.counts.channel)
+
+    def limits(self, scale: Scale, level: float) -> Floats:
+        """Return limits of the shares; where reports are few, from the law of their difference."""
+        usual, channel = super().limits(scale, level), self.channel
+        in_block = self.counts.cells.sum(axis=1)[channel.block_of]
+        gap = channel.from_rows(walsh.transform(self.counts.cells.astype(np.float64)))
+        plus = (in_block + np.rint(gap).astype(np.int64)) // 2
+        law = BlockLaw(self.n, channel.blocks, channel.truth, scale.bend > 0)
+        return block_limits(plus, in_block - plus, law, level, usual)
 
     def refined(self) -> tuple[Floats, Floats, Floats]:
         """Return estimates that also use the totals of the blocks, with one noise per block."""

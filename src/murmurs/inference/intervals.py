@@ -49,8 +49,10 @@ class Scale:
         c, s, b = self.constant, self.slope, self.bend
         if b > 0:
             reach = np.sqrt(s * s + 4 * c * b)
-            angle = np.sqrt(b) * mu + np.arcsin(np.clip(-s / reach, -1, 1))
-            return np.asarray((reach * np.sin(np.minimum(angle, np.pi / 2)) + s) / (2 * b))
+            start = np.arcsin(np.clip(-s / reach, -1, 1))
+            half = np.minimum(np.sqrt(b) * mu, np.pi / 2 - start) / 2
+            # (sin(start + 2 half) - sin(start)) / (2 b), which is 0 at 0
+            return np.asarray(reach * np.cos(start + half) * np.sin(half) / b)
         root = np.maximum(np.sqrt(c) + s * mu / 2, 0)
         return np.asarray(mu * (root + np.sqrt(c)) / 2)
 
@@ -67,7 +69,7 @@ def _integral(shares: Floats, constant: Floats, slope: Floats) -> Floats:
 def limits(estimates: Floats, scale: Scale, level: float) -> Floats:
     """Return lower and upper limits of shares, one row per share, between 0 and 1."""
     seen = scale.of(estimates)
-    mean, low_edge, high_edge = _acceptance(level)
+    mean, low_edge, high_edge = accepted(level)
     far = mean[-1]
     reach = float(high_edge[-1] - far)
     # A mean is between the limits if the observation is between its edges.
@@ -98,7 +100,7 @@ def score_limits(estimates: Floats, scale: Scale, reach: float) -> Floats:
 
 
 @cache
-def _acceptance(level: float) -> tuple[Floats, Floats, Floats]:
+def accepted(level: float) -> tuple[Floats, Floats, Floats]:
     """Return means, and for each the lowest and highest value that it accepts.
 
     Values are accepted in the order of their likelihood ratio to the best mean that is not
