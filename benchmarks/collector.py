@@ -32,6 +32,7 @@ import numpy as np
 from benchmarks.collector_page import page
 
 from murmurs import Survey
+from murmurs.collect.limits import Limits
 from murmurs.collect.stores import open_store
 from murmurs.submission import BINARY_TYPE, JSON_TYPE, SubmissionForm
 
@@ -63,10 +64,13 @@ mechanism = {{name = "ORR", epsilon = 2.0, width = 16, cohorts = 128}}
 """)
 
 LOADS = {
-    "single reports, JSON": ("json", 1, 512, 4_000, "requests/s"),
-    "batches of 100, JSON": ("json", 100, 256, 300_000, "reports/s"),
-    "batches of 10,000, binary": ("binary", 10_000, 32, 5_000_000, "reports/s"),
+    "one person, JSON": ("json", 1, 1, 512, 4_000, "requests/s"),
+    "a relay: 100 submissions of one person, JSON": ("json", 1, 100, 64, 100_000, "reports/s"),
+    "a relay: 100 submissions of one person, binary": ("binary", 1, 100, 64, 100_000, "reports/s"),
+    "one submission of 100 people, JSON": ("json", 100, 1, 256, 300_000, "reports/s"),
+    "one submission of 10,000 people, binary": ("binary", 10_000, 1, 32, 5_000_000, "reports/s"),
 }
+"""Form, people in a submission, submissions in a request, connections, bar and its unit."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +91,17 @@ class Served:
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * 4096
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, media: str = ""
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        media: str = "",
+        token: bool = False,
     ) -> tuple[int, bytes]:
         """Send one request; return the status and the body of the answer."""
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        if media:
-            headers = {"Content-Type": media}
+        headers = {"Content-Type": media} if media else {}
+        if token or not media:
+            headers["Authorization"] = f"Bearer {self.token}"
         with contextlib.closing(
             http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         ) as client:
@@ -134,11 +143,19 @@ def sync_seconds(folder: Path) -> float:
 
 
 def load_command(
-    path: Path, port: int, form: str, people: int, connections: int, seconds: float
+    path: Path,
+    server: Served,
+    form: str,
+    people: int,
+    connections: int,
+    seconds: float,
+    together: int = 1,
 ) -> list[str]:
     """Return the command that runs the load generator."""
-    given = {"port": port, "form": form, "people": people}
+    given = {"port": server.port, "form": form, "people": people, "together": together}
     given |= {"connections": connections, "seconds": seconds}
+    if together > 1 or people > Limits().people:
+        given["token"] = server.token
     options = [text for name, value in given.items() for text in (f"--{name}", str(value))]
     return [sys.executable, "-m", "benchmarks.collector_load", str(path), *options]
 
@@ -146,12 +163,13 @@ def load_command(
 def ingest(folder: Path, seconds: float) -> list[dict[str, Any]]:
     """Return how many submissions a second are taken, of each kind."""
     found = []
-    for name, (form, people, connections, bar, unit) in LOADS.items():
-        with served(folder / f"ingest-{people}", SURVEY) as server:
-            path = folder / f"ingest-{people}.json"
+    for number, (name, load_of) in enumerate(LOADS.items()):
+        form, people, together, connections, bar, unit = load_of
+        with served(folder / f"ingest-{number}", SURVEY) as server:
+            path = folder / f"ingest-{number}.json"
             before = server.cpu()
             printed = subprocess.run(
-                load_command(path, server.port, form, people, connections, seconds),
+                load_command(path, server, form, people, connections, seconds, together),
                 stdout=subprocess.PIPE,
                 check=True,
                 text=True,
@@ -161,8 +179,8 @@ def ingest(folder: Path, seconds: float) -> list[dict[str, Any]]:
             _, body = server.ask("GET", "/results/bench")
             counted = json.loads(body)["questions"]["drink"]
         assert load["refused"] == 0
-        assert counted == load["accepted"] * people, (counted, load)
-        per = people if unit == "reports/s" else 1
+        assert counted == load["accepted"] * people * together, (counted, load)
+        per = people * together if unit == "reports/s" else 1
         found.append(
             {
                 "what": name,
@@ -191,7 +209,7 @@ def memory(folder: Path, minutes: float) -> dict[str, Any]:
     with served(folder / "memory", SURVEY) as server:
         loads = [
             subprocess.Popen(
-                load_command(path, server.port, form, people, 16, 60 * minutes),
+                load_command(path, server, form, people, 16, 60 * minutes),
                 stdout=subprocess.PIPE,
                 text=True,
             )
@@ -291,7 +309,7 @@ def full_disk(folder: Path) -> dict[str, Any]:
             def send() -> int:
                 nonlocal acknowledged
                 body = form.to_bytes(form.make({"drink": reports}))
-                status, answer = server.ask("POST", "/submissions", body, BINARY_TYPE)
+                status, answer = server.ask("POST", "/submissions", body, BINARY_TYPE, token=True)
                 acknowledged += len(reports) * (status == 200)
                 if status != 200:
                     reasons.add(json.loads(answer)["error"])

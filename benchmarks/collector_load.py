@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import time
@@ -21,12 +22,19 @@ import uvloop
 from murmurs import Survey
 from murmurs.submission import BINARY_TYPE, JSON_TYPE, SubmissionForm
 
+HOST = "127.0.0.1"
+
 VARIANTS = 16
 """Different sets of reports; every request has an id of its own."""
 
 
-def requests_of(survey: Survey, people: int, form: str) -> Callable[[], bytes]:
-    """Return a function that makes the bytes of a new request, quickly."""
+def requests_of(
+    survey: Survey, people: int, form: str, together: int = 1, token: str = ""
+) -> Callable[[], bytes]:
+    """Return a function that makes the bytes of a new request, quickly.
+
+    A request has ``together`` submissions of so many people each.
+    """
     rng = np.random.default_rng(1)
     shapes = SubmissionForm(survey)
     parts = []
@@ -40,23 +48,29 @@ def requests_of(survey: Survey, people: int, form: str) -> Callable[[], bytes]:
         marker = rng.bytes(16)
         made = shapes.make(reports, id=marker)
         if form == "json":
-            body, found, media = shapes.to_json(made), marker.hex().encode(), JSON_TYPE
+            one, found, media = shapes.to_json(made), marker.hex().encode(), JSON_TYPE
+            body = b"[" + b",".join([one] * together) + b"]" if together > 1 else one
         else:
-            body, found, media = shapes.to_bytes(made), marker, BINARY_TYPE
-        before, _, after = body.partition(found)
+            one, found, media = shapes.to_bytes(made), marker, BINARY_TYPE
+            body = one * together
+        first, *rest = body.split(found)
+        key = f"Authorization: Bearer {token}\r\n" if token else ""
         head = (
-            f"POST /submissions HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n"
+            f"POST /submissions HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n{key}"
             f"Content-Length: {len(body)}\r\n\r\n"
         ).encode()
-        parts.append((head + before, after))
-    number, start = 0, os.urandom(8)
+        parts.append([head + first, *(text for part in rest for text in (b"", part))])
+    number, start, secret = 0, os.urandom(8), hashlib.blake2b  # ids are random, as on devices
 
     def make() -> bytes:
         nonlocal number
-        number += 1
-        before, after = parts[number % VARIANTS]
-        identity = start + number.to_bytes(8, "little")
-        return b"".join((before, identity.hex().encode() if form == "json" else identity, after))
+        texts = parts[number % VARIANTS]
+        for place in range(1, len(texts), 2):
+            number += 1
+            identity = secret(number.to_bytes(8, "little"), key=start, digest_size=16)
+            text = identity.hexdigest().encode() if form == "json" else identity.digest()
+            texts[place] = text
+        return b"".join(texts)
 
     return make
 
@@ -64,8 +78,11 @@ def requests_of(survey: Survey, people: int, form: str) -> Callable[[], bytes]:
 class Client(asyncio.Protocol):
     """One connection: the next request goes out when the answer to the last one is there."""
 
-    def __init__(self, make: Callable[[], bytes], until: float, seen: list[float]) -> None:
+    def __init__(
+        self, make: Callable[[], bytes], until: float, seen: list[float], together: int
+    ) -> None:
         self.make, self.until, self.seen = make, until, seen
+        self.good = b'"accepted":%d,' % together
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.accepted = self.refused = 0
         self.buffer = b""
@@ -85,7 +102,7 @@ class Client(asyncio.Protocol):
         self.buffer += data
         if b"}" not in self.buffer:
             return
-        if b'"accepted":1,' in self.buffer:
+        if self.good in self.buffer:
             self.accepted += 1
         else:
             self.refused += 1
@@ -103,14 +120,14 @@ class Client(asyncio.Protocol):
 
 
 async def load(
-    port: int, make: Callable[[], bytes], connections: int, seconds: float
+    port: int, make: Callable[[], bytes], connections: int, seconds: float, together: int
 ) -> dict[str, float]:
     """Send requests for some seconds; return what came of it."""
     loop, seen = asyncio.get_running_loop(), list[float]()
     began, cpu = time.perf_counter(), time.process_time()
     until = began + seconds
     clients = [
-        (await loop.create_connection(lambda: Client(make, until, seen), "127.0.0.1", port))[1]
+        (await loop.create_connection(lambda: Client(make, until, seen, together), HOST, port))[1]
         for _ in range(connections)
     ]
     await asyncio.gather(*(client.done for client in clients))
@@ -131,12 +148,15 @@ def main() -> None:
     parser.add_argument("survey", type=Path)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--people", type=int, required=True)
+    parser.add_argument("--together", type=int, default=1, help="submissions in a request")
+    parser.add_argument("--token", default="", help="of a relay")
     parser.add_argument("--form", choices=["json", "binary"], required=True)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=5.0)
     given = parser.parse_args()
-    make = requests_of(Survey.from_json(given.survey.read_text()), given.people, given.form)
-    found = uvloop.run(load(given.port, make, given.connections, given.seconds))
+    survey = Survey.from_json(given.survey.read_text())
+    make = requests_of(survey, given.people, given.form, given.together, given.token)
+    found = uvloop.run(load(given.port, make, given.connections, given.seconds, given.together))
     print(json.dumps(found))
 
 

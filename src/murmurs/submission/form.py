@@ -190,33 +190,34 @@ class SubmissionForm:
         Names are looked at before any report is: whoever sends many that are unknown, or reports
         to them, is refused after the first.
         """
+        known = self._shapes.keys()
         for one in found:
-            for name in one.reports:
-                self._shape(name)
-        columns: dict[str, list[Any]] = {}
-        counts: list[dict[str, int | bytes]] = []
+            if not one.reports.keys() <= known:
+                for name in one.reports:
+                    self._shape(name)
+        columns: dict[str, list[Any]] = {name: [] for one in found for name in one.reports}
+        read: list[dict[str, int | bytes]] = []
         for one in found:
-            sizes: dict[str, int | bytes] = {}
+            own: dict[str, int | bytes] = {}
             for name, text in one.reports.items():
                 column = column_in(text)
-                if isinstance(column, str):
-                    sizes[name] = self._decoded(name, column)
-                    continue
-                sizes[name] = len(column)
-                columns.setdefault(name, []).extend(column)
-            counts.append(sizes)
+                if isinstance(column, list):
+                    own[name] = len(column)
+                    columns[name] += column
+                else:
+                    own[name] = self._decoded(name, column)
+            read.append(own)
         packed = {name: self._packed(name, column) for name, column in columns.items()}
         places = dict.fromkeys(packed, 0)
         taken = []
-        for one, sizes in zip(found, counts, strict=True):
+        for one, own in zip(found, read, strict=True):
             reports = {}
-            for name, size in sizes.items():
-                if isinstance(size, bytes):
-                    reports[name] = size
-                    continue
-                start = places[name]
-                places[name] = end = start + size * self._sizes[name]
-                reports[name] = packed[name][start:end]
+            for name, part in own.items():
+                if isinstance(part, int):
+                    start = places[name]
+                    places[name] = end = start + part * self._sizes[name]
+                    part = packed[name][start:end]
+                reports[name] = part
             segment = None if one.segment is msgspec.UNSET else one.segment
             taken.append(self._checked(identity_of(one.id), reports, segment))
         return taken
@@ -254,18 +255,26 @@ class SubmissionForm:
             raise BadSubmissionError("form", f"an id has {ID_BYTES} bytes, not {len(identity)}")
         if segment is not None or self._segments:
             self.check_segment(segment)
-        counts = [len(data) // self._sizes[name] for name, data in reports.items()]
-        if not any(counts):
+        people = -1
+        for name, data in reports.items():
+            number = len(data) // self._sizes[name]
+            if number != people >= 0:
+                raise self._not_each(reports)
+            people = number
+        if people <= 0:
             raise BadSubmissionError("form", "this submission has no reports")
-        if len(set(counts)) > 1:
-            several = zip(counts, reports, strict=True)
-            numbers = ", ".join(f"{n} to {shown(name)}" for n, name in several)
-            raise BadSubmissionError(
-                "form", f"each person reports to each question, but there are {numbers}"
-            )
         if len(reports) > 1:
             reports = {name: reports[name] for name in self._names if name in reports}
-        return Submission(self.fingerprint, identity, counts[0], reports, segment)
+        return Submission(self.fingerprint, identity, people, reports, segment)
+
+    def _not_each(self, reports: dict[str, bytes]) -> BadSubmissionError:
+        """Return the refusal of a submission with more reports to one question than to another."""
+        numbers = ", ".join(
+            f"{len(data) // self._sizes[name]} to {shown(name)}" for name, data in reports.items()
+        )
+        return BadSubmissionError(
+            "form", f"each person reports to each question, but there are {numbers}"
+        )
 
     def check_segment(self, segment: str | None) -> str | None:
         """Return the segment if it is one of the survey's, or None if it has none."""
