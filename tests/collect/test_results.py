@@ -189,7 +189,7 @@ def test_a_result_as_text_has_the_table_and_the_promise(served: Running, token: 
     assert compared.startswith(f"drink: {3 * PEOPLE:,} and {3 * PEOPLE:,} reports\n\nanswer")
     assert "north minus south, overall test" in compared
     weeks = served.get("/results/cafe/drink/trend?format=text&segment=north", token).body.decode()
-    assert f"{PEOPLE:,} reports, segment north\n" in weeks
+    assert f"{3 * PEOPLE:,} reports in 3 periods, segment north\n" in weeks
     joint = waited(served, "/results/cafe/sugar+milk?format=text", token).body.decode()
     assert "sugar ╲ milk" in joint
     assert "The answers go together: p < 1e-6" in joint
@@ -529,8 +529,8 @@ def test_a_result_of_days_that_are_over_is_computed_once_a_day(
             assert reports() == 2 * PEOPLE
             served.send(FORM.make(columns(number, 0.0), segment="north"), SURVEY, binary=True)
         assert len(computed) == 1
-        day = {"before": "2026-12-14"}
-        assert served.post("/admin/surveys/cafe/1/forget", day, admin).status == 200
+        before = {"before": "2026-12-14"}
+        assert served.post("/admin/surveys/cafe/1/forget", before, admin).status == 200
         assert reports() == PEOPLE
         served.clock.day += 1
         assert reports() == 4 * PEOPLE

@@ -20,6 +20,24 @@ from tests.collect.test_results import waited
 from tests.pages import DOCS, blocks
 
 MONDAY = 20_801  # 2026-12-14
+TOGETHER_TEXT = """
+name = "together"
+every = "week"
+[[questions]]
+name = "vehicle"
+labels = ["bus", "car"]
+mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}
+[[questions]]
+name = "late"
+labels = ["yes", "no"]
+epsilon = 2.0
+[[questions]]
+name = "word"
+mechanism = {name = "Dictionary", epsilon = 6.0, longest = 4}
+[[joint]]
+name = "both"
+questions = ["vehicle", "late"]
+"""
 LIVE = Settings(complete_days=False)
 
 
@@ -192,24 +210,28 @@ def test_segments_and_a_minimum_pool_what_they_show(tmp_path: Path) -> None:
         assert weeks["reports"] == [900, 900, 500]
 
 
-TOGETHER = Survey.from_toml("""
-name = "together"
-every = "week"
-[[questions]]
-name = "vehicle"
-labels = ["bus", "car"]
-mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}
-[[questions]]
-name = "late"
-labels = ["yes", "no"]
-epsilon = 2.0
-[[questions]]
-name = "word"
-mechanism = {name = "Dictionary", epsilon = 6.0, longest = 4}
-[[joint]]
-name = "both"
-questions = ["vehicle", "late"]
-""")
+def test_segments_of_a_joint_are_compared_in_the_same_round(tmp_path: Path) -> None:
+    """The largest round of one segment is another week than that of the other."""
+    survey = Survey.from_toml('segments = ["beta", "stable"]\n' + TOGETHER_TEXT)
+    rng, form = np.random.default_rng(6), SubmissionForm(survey)
+    joint = survey.asked("both")
+    with running(tmp_path, survey) as served:
+        token = served.token("read")
+        for week, numbers in enumerate(
+            ({"beta": 100, "stable": 400}, {"beta": 200, "stable": 300})
+        ):
+            served.clock.day = MONDAY + 7 * week
+            for segment, n in numbers.items():
+                answers = {"vehicle": ["bus", "car"] * (n // 2), "late": ["yes", "no"] * (n // 2)}
+                made = form.make({"both": joint.encode_many(answers, rng)}, segment=segment)
+                assert served.send(made, survey, binary=True).status == 200
+        path = "/results/together/both/compare?segment=beta&other_segment=stable"
+        assert waited(served, path, token).document["reports"] == [200, 300]
+        weeks = waited(served, "/results/together/both/trend?segment=stable", token).document
+        assert weeks["reports"] == [400, 300]
+
+
+TOGETHER = Survey.from_toml(TOGETHER_TEXT)
 
 
 def test_questions_asked_together_and_dictionaries_take_the_people_into_account(

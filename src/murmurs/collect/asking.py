@@ -18,7 +18,6 @@ from murmurs.collect.compute import (
     Counted,
     Kind,
     Options,
-    Result,
     Task,
     is_long,
     is_pooled,
@@ -34,8 +33,6 @@ from murmurs.collect.routes.surveys import no_survey
 from murmurs.collect.store import ERA, Part, keeps_reports
 from murmurs.collect.stores.folding import joined
 from murmurs.collect.wording import HOW_TO_LIST
-from murmurs.present.text import printable
-from murmurs.promise import promise
 from murmurs.rounds import drawn_part, people_of, round_of, rounds_of
 
 MOST_PERIODS = 400
@@ -182,7 +179,8 @@ class Asking:
     def _rounds(self, parts: dict[str, Part], going_on: Callable[[], None]) -> list[Counted]:
         """Return the counts of one round in each part: that with the most reports.
 
-        Questions that are asked together are estimated from one report of each person.
+        Questions that are asked together are estimated from one report of each person. Segments
+        are compared in the same round.
         """
         each, days = round_of(self.survey.terms), [day for day, _ in self.days]
         rounds = {
@@ -194,12 +192,16 @@ class Asking:
             return []
         disclosure = self.collector.disclosure
         shown = disclosure.shown(self.survey, rounds, self.today, self.days, going_on)
+        of = {name: {key[1]: shown[key] for key in shown if key[0] == name} for name in parts}
+        if len({(part.first_day, part.last_day) for part in parts.values()}) < len(parts):
+            common = set.intersection(*(set(own) for own in of.values()))
+            best = max(common, key=lambda own: (min(of[n][own].n for n in of), own), default=None)
+            of = {name: {best: own[best]} if best in own else {} for name, own in of.items()}
         found = []
-        for name in parts:
-            own = [(shown[key].n, key) for key in shown if key[0] == name]
+        for name, own in of.items():
             if own:
-                _, key = max(own)
-                found.append(self._counted(name, shown[key], key[1]))
+                first = max(own, key=lambda first: (own[first].n, first))
+                found.append(self._counted(name, own[first], first))
         return found
 
     def _counted(self, name: str, shown: Shown, only: str | None = None) -> Counted:
@@ -287,35 +289,6 @@ class Asking:
                 400, "query", f"these are {len(found)} periods; at most {MOST_PERIODS} are compared"
             )
         return found
-
-    def dressed(self, result: Result) -> Result:
-        """Return a result that says what it is about."""
-        query = self.query
-        about = {
-            "survey": self.survey.name,
-            "version": self.survey.version,
-            "fingerprint": self.entry.fingerprint,
-            "question": self.name,
-            "from": query.from_,
-            "to": query.to,
-            "segment": query.segment,
-        }
-        return Result({**about, **result.document}, result.columns, self._text(result))
-
-    def _text(self, result: Result) -> str:
-        """Return the result for people: the question, the table, and what protects the answers."""
-        asked = self.survey.asked(self.name)
-        numbers = result.document["reports"]
-        several = numbers if isinstance(numbers, list) else [numbers]
-        reports = " and ".join(f"{n:,}" for n in several)
-        title = printable(asked.text or self.name)
-        segment = (
-            ""
-            if self.query.segment is None or self.kind == "compare"
-            else (f", segment {printable(self.query.segment)}")
-        )
-        promised = promise(self.survey, self.unit)
-        return f"{title}: {reports} reports{segment}\n\n{result.text}\n\nPrivacy: {promised}"
 
 
 def _frozen(candidates: Any) -> Hashable:

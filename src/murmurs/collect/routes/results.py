@@ -13,6 +13,7 @@ import msgspec
 from murmurs.collect.asking import Asking, entry_of
 from murmurs.collect.collector import Collector
 from murmurs.collect.compute import Kind, Result, compute
+from murmurs.collect.dressing import dressed
 from murmurs.collect.jobs import PATIENCE, AbandonedError, Job, Jobs
 from murmurs.collect.operations import Answer, Call, Operation
 from murmurs.collect.queries import (
@@ -112,7 +113,7 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
         raise unknown()
     async with collector.turns.of(reader):
         return await collector.pools.run(
-            "results", lambda: rendered(asking.dressed(found), call.query.format)
+            "results", lambda: rendered(dressed(asking, found), call.query.format)
         )
 
 
