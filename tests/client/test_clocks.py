@@ -7,6 +7,7 @@ begins in 1970, answers to requests get lost, and requests do not arrive.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -204,5 +205,35 @@ def test_a_clock_that_was_not_set_yet_gives_up_nothing_while_it_waits() -> None:
     clock.now = 1000
     sent = device.send(Line(world, "taken", tells=False))
     assert (sent.taken, sent.refused, sent.waiting) == (0, (), 1)
+    assert sent.problem == "the time is not known, and something may have been taken before"
+    assert sent.next_send_after is not None
+    assert sent.next_send_after > clock.now  # an app that waits until then does not spin
     clock.now = START + DAY
     assert device.send(Line(world, "taken", tells=False)).taken == 1
+
+
+class Silent(Line):
+    """A relay that takes submissions and answers nothing else."""
+
+    def _time(self) -> int:
+        raise TimeoutError("timed out")
+
+    def __call__(self, body: bytes) -> Reply:
+        return dataclasses.replace(super().__call__(body), date=None)
+
+
+def test_a_relay_that_tells_no_time_gets_what_is_new_and_holds_up_what_is_in_doubt() -> None:
+    world, clock = World(), Clock(START)
+    device = Client(SURVEY, {}, delay=0, clock=clock)
+    device.answer({"q": "a"})
+    assert device.send(Line(world, "lost")).waiting == 1
+    clock.next_day()
+    device.answer({"q": "a"})
+    sent = device.send(Silent(world, "taken"))
+    assert (sent.taken, sent.waiting, sent.refused) == (1, 1, ())
+    assert sent.problem is not None
+    assert sent.next_send_after is not None
+    assert sent.next_send_after > clock.now
+    clock.next_day(26)
+    assert len(device.send(Silent(world, "taken")).refused) == 1  # it does not wait for ever
+    assert set(world.counted.values()) == {1}

@@ -200,11 +200,12 @@ class Client:
         alone: set[str] = set()
         try:
             time = self._time(transport)
-        except OSError as error:
-            problem = _unreachable(error)
+        except NotSentError as error:
             with self._changing() as state:
                 self._note_failure(state, None)
-            return Sent(0, (), self.queued, problem, self.next_send_after)
+            return Sent(0, (), self.queued, _unreachable(error), self.next_send_after)
+        except OSError:  # somebody is there who does not answer that: what is in doubt waits
+            time = NOT_ASKED
         refused = self._give_up(time)
         while batch := self._batch(alone, time):
             self._begin(batch)
@@ -231,12 +232,21 @@ class Client:
                 assert reply is not None
                 refused.append(Refusal(batch[0].id, reply.status, reason or ""))
             taken += len(batch) if heard == "taken" else 0
+        problem = problem or self._held_up(time)
+        return Sent(taken, tuple(refused), self.queued, problem, self.next_send_after)
+
+    def _held_up(self, time: int | None) -> str | None:
+        """Return why something that is due was not sent, though no request failed now."""
+        now = self._now()
         with self._reading() as state:
-            waiting, now = len(state.queue), self._now()
-            due = any(self._due_at(one, now) <= now for one in state.queue)
-            if problem is None and due and self._retry(state, now) > now:
-                problem = "the last try failed, and it is too early for another"
-        return Sent(taken, tuple(refused), waiting, problem, self.next_send_after)
+            due = self._all_due(state, now)
+            if due and self._retry(state, now) > now:
+                return "the last try failed, and it is too early for another"
+        if not any(verdict(one, now, time) == "wait" for one in due):
+            return None
+        with self._changing() as state:
+            self._note_failure(state, None)
+        return "the time is not known, and something may have been taken before"
 
     def _time(self, transport: Transport) -> int | None:
         """Return the collector's time if something in doubt is due, or it was not told for long.

@@ -40,7 +40,7 @@ def verdict(one: Queued, now: int, time: int | None) -> Doubt:
         return "none"
     if time is not None and one.heard:
         if time == NOT_ASKED:
-            return "wait"
+            return "give up" if now - one.tried > CERTAIN_FOR else "wait"
         return "send" if time - one.heard <= CERTAIN_FOR else "give up"
     if now < EARLIEST <= one.tried:
         return "wait"
