@@ -420,3 +420,13 @@ def test_what_a_draw_of_questions_does_is_told() -> None:
         change.what
         for change in compare_surveys(one, edited(top(questions_each=1, every="day"))).changes
     }
+
+
+def test_a_new_question_without_an_epsilon_is_told_as_that() -> None:
+    def add(document: dict[str, Any]) -> None:
+        design = {"name": "Design", "matrix": [["1", "1/4"], ["0", "3/4"]]}
+        new = {"name": "cheated", "text": "", "labels": ["yes", "no"], "mechanism": design}
+        document["questions"].append(new)
+
+    [change] = compare_surveys(OLD, edited(add)).changes
+    assert change.follows == "it is new; each report costs more than any epsilon"

@@ -8,12 +8,13 @@ collectors keep the two apart whatever the edit is.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.budget import most_in_a_period, price
+from murmurs.budget import Cost, most_in_a_period, price
 from murmurs.joint import Asked, Joint
 from murmurs.question import Question
 from murmurs.survey import Survey, keeps_response
@@ -132,8 +133,12 @@ def _of_draws(old: Survey, new: Survey) -> list[Change]:
 
 def _drawn(survey: Survey) -> str:
     each, most = survey.terms.questions_each, len(survey.reported)
-    cost = float(most_in_a_period(survey))
-    return f"{each or 'all'} of {most} in each period, for at most epsilon {cost:.4g}"
+    cost = _epsilon(most_in_a_period(survey))
+    return f"{each or 'all'} of {most} in each period, for at most {cost}"
+
+
+def _epsilon(cost: Cost) -> str:
+    return f"epsilon {float(cost):.4g}" if cost != math.inf else "more than any epsilon"
 
 
 def _of_segments(old: tuple[str, ...], new: tuple[str, ...]) -> list[Change]:
@@ -159,7 +164,7 @@ def _of_questions(old: Survey, new: Survey) -> list[Change]:
     for name, asked in after.items():
         if name not in before:
             each = "permanent response" if keeps_response(asked) else "report"
-            cost = f"each {each} costs epsilon {float(price(asked)):.4g}"
+            cost = f"each {each} costs {_epsilon(price(asked))}"
             found.append(Change("harmless", f"question {shown(name)}", f"it is new; {cost}"))
     return found
 

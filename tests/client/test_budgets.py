@@ -219,7 +219,7 @@ def test_no_budget_holds_it_and_publish_refuses_before_anything_is_written(
 ) -> None:
     both = survey(terms, QUESTIONS + TRIANGULAR)
     device = client(both, {}, Clock())
-    with pytest.raises(AnswerRefusedError, match="0 is spent, and this would cost inf more"):
+    with pytest.raises(AnswerRefusedError, match="0 is spent, and no epsilon bounds what thi"):
         device.answer({"cheated": "yes"})
     device.answer({"hot": "yes"})
     with pytest.raises(ValueError, match="no epsilon bounds what a report to 'cheated' reveals"):

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
@@ -18,6 +18,8 @@ from murmurs.joint import Asked, Joint
 from murmurs.randomness.verbs import Randomness
 from murmurs.survey import Survey, keeps_response
 from murmurs.terms import Period, period_number
+
+Memory = Literal["value", "change", "period"]
 
 
 class AnswerRefusedError(Exception):
@@ -140,3 +142,21 @@ def _labels(asked: Asked) -> list[tuple[str, ...]]:
     """Return what the numbers of answers stand for; strings stand for themselves."""
     questions = asked.questions if isinstance(asked, Joint) else (asked,)
     return [() if question.is_open else question.labels for question in questions]
+
+
+def check_memory(
+    survey: Survey, memory: Memory | Mapping[str, Memory] | None, period: Period | None
+) -> None:
+    """Refuse a memory for questions that keep no permanent response, which would do nothing."""
+    kept = tuple(asked.name for asked in survey.reported if keeps_response(asked))
+    for name in memory if isinstance(memory, Mapping) else ():
+        if name not in kept:
+            raise ValueError(
+                f"memory names {shown(name)}, which is none of the questions with permanent "
+                f"responses{f': {listed(kept)}' if kept else ''}"
+            )
+    if not kept and (memory is not None or period is not None):
+        raise ValueError(
+            f"no question of survey {shown(survey.name)} has a permanent response: leave memory "
+            "and period out"
+        )

@@ -8,15 +8,31 @@ import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from murmurs.boundary.checks import real, shown, whole
-from murmurs.boundary.texts import listed
 from murmurs.budget import Cost, rounded_up
-from murmurs.client.answers import Answer, AnswerRefusedError, Reporter, checked
+from murmurs.client.answers import (
+    Answer,
+    AnswerRefusedError,
+    Memory,
+    Reporter,
+    check_memory,
+    checked,
+)
 from murmurs.client.doubt import CERTAIN_FOR, NOT_ASKED, is_stale, verdict
 from murmurs.client.limits import Limits
-from murmurs.client.sending import LONGEST_WAIT, Refusal, Sent, meaning, wait
+from murmurs.client.sending import (
+    LONGEST_WAIT,
+    Refusal,
+    Sent,
+    meaning,
+    note_not_taken,
+    posted,
+    told,
+    unreachable,
+    wait,
+)
 from murmurs.client.state import InFile, InMapping, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.device import MEMORIES
@@ -25,8 +41,6 @@ from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey import Survey, keeps_response
 from murmurs.terms import Calendar, Period
-
-Memory = Literal["value", "change", "period"]
 
 AT_ONCE = 50
 """The most submissions in one request."""
@@ -95,7 +109,7 @@ class Client:
             self._state = InFile(Path(state))
         self._limits = Limits(survey, limit, limit_per)
         self._period = survey.terms.period if survey.terms.memory else period
-        _check_memory(survey, memory, period)
+        check_memory(survey, memory, period)
         self._reporters = {
             asked.name: self._reporter_of(asked, memory) for asked in survey.reported
         }
@@ -203,29 +217,29 @@ class Client:
         except NotSentError as error:
             with self._changing() as state:
                 self._note_failure(state, None)
-            return Sent(0, (), self.queued, _unreachable(error), self.next_send_after)
+            return Sent(0, (), self.queued, unreachable(error), self.next_send_after)
         except OSError:  # somebody is there who does not answer that: what is in doubt waits
             time = NOT_ASKED
         refused = self._give_up(time)
         while batch := self._batch(alone, time):
             self._begin(batch)
-            reply, problem, is_sent = _asked(transport, batch)
+            reply, problem, is_sent = posted(transport, batch)
             heard, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
-            time = time if time is None else _told(reply) or time
+            time = time if time is None else told(reply) or time
             if heard == "refused" and len(batch) > 1:
                 alone |= {one.id for one in batch}  # one of them is bad: find out which
                 with self._changing() as state:
-                    _note_not_taken(state, batch)
+                    note_not_taken(state, batch)
                 continue
             with self._changing() as state:
                 if heard == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
-                        _note_not_taken(state, batch)
+                        note_not_taken(state, batch)
                     self._note_failure(state, reply)
                     problem = reason
                     break
                 state.failures = state.retry = 0
-                state.heard = _told(reply) or state.heard
+                state.heard = told(reply) or state.heard
                 done = {one.id for one in batch}
                 state.queue = [one for one in state.queue if one.id not in done]
             if heard == "refused":
@@ -271,7 +285,7 @@ class Client:
     def _note_failure(self, state: State, reply: Reply | None) -> None:
         """Note that a request failed, and when to try again."""
         state.failures += 1
-        state.heard = _told(reply) or state.heard
+        state.heard = told(reply) or state.heard
         after, now = None if reply is None else reply.retry_after, self._now()
         state.retry = now + wait(state.failures, after, now, self._random)
 
@@ -396,52 +410,5 @@ class Client:
             self._state.write(state)
 
 
-def _check_memory(
-    survey: Survey, memory: Memory | Mapping[str, Memory] | None, period: Period | None
-) -> None:
-    """Refuse a memory for questions that keep no permanent response, which would do nothing."""
-    kept = tuple(asked.name for asked in survey.reported if keeps_response(asked))
-    for name in memory if isinstance(memory, Mapping) else ():
-        if name not in kept:
-            raise ValueError(
-                f"memory names {shown(name)}, which is none of the questions with permanent "
-                f"responses{f': {listed(kept)}' if kept else ''}"
-            )
-    if not kept and (memory is not None or period is not None):
-        raise ValueError(
-            f"no question of survey {shown(survey.name)} has a permanent response: leave memory "
-            "and period out"
-        )
-
-
 def _day(now: int) -> datetime.date:
     return datetime.datetime.fromtimestamp(now, datetime.UTC).date()
-
-
-def _told(reply: Reply | None) -> int | None:
-    """Return the collector's time, if an answer tells it."""
-    return None if reply is None else reply.date
-
-
-def _asked(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
-    """Return the answer to a request, or why there is none, and whether it may have arrived."""
-    try:
-        return transport(b"".join(one.data for one in batch)), None, True
-    except OSError as error:
-        return None, _unreachable(error), not isinstance(error, NotSentError)
-
-
-def _unreachable(error: OSError) -> str:
-    return f"the collector cannot be reached: {shown(str(error), 200)}"
-
-
-def _note_not_taken(state: State, batch: list[Queued]) -> None:
-    """Note that a request did not arrive, or that nothing in it was taken.
-
-    A submission may still have arrived with an earlier request, or with that of another process.
-    """
-    ids = {one.id for one in batch}
-    for one in state.queue:
-        if one.id in ids:
-            one.requests = max(one.requests - 1, 0)
-            one.tried = one.tried if one.requests else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 
 from murmurs.boundary.checks import real, shown
@@ -127,10 +128,13 @@ class Limits:
             return
         budget = min(given)
         whose = f"survey {shown(self._survey.name)}" if budget == budgets[0] else "this app"
+        more = f"this would cost {rounded_up(cost):.4g} more"
+        if cost == math.inf:
+            more = "no epsilon bounds what this would reveal"
+        gone = f"{rounded_up(spent):.4g}" if spent != math.inf else "more than any epsilon"
         raise AnswerRefusedError(
             "budget",
-            f"{whose} allows a device epsilon {budget:g} {when}: {rounded_up(spent):.4g} is spent, "
-            f"and this would cost {rounded_up(cost):.4g} more",
+            f"{whose} allows a device epsilon {budget:g} {when}: {gone} is spent, and {more}",
         )
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
-from murmurs.client.transport import Reply, seconds_of
+from murmurs.client.state import Queued, State
+from murmurs.client.transport import NotSentError, Reply, Transport, seconds_of
 from murmurs.randomness.verbs import Randomness
 
 FOR_GOOD = frozenset({400, 404, 409, 410, 413, 415, 422})
@@ -92,3 +93,33 @@ def _seconds(retry_after: str | None, now: int) -> int:
         return int(text[:9])
     until = seconds_of(text)
     return 0 if until is None else max(0, until - now)
+
+
+def told(reply: Reply | None) -> int | None:
+    """Return the collector's time, if an answer tells it."""
+    return None if reply is None else reply.date
+
+
+def posted(transport: Transport, batch: list[Queued]) -> tuple[Reply | None, str | None, bool]:
+    """Return the answer to a request, or why there is none, and whether it may have arrived."""
+    try:
+        return transport(b"".join(one.data for one in batch)), None, True
+    except OSError as error:
+        return None, unreachable(error), not isinstance(error, NotSentError)
+
+
+def unreachable(error: OSError) -> str:
+    """Return that nobody answered, and why, in words."""
+    return f"the collector cannot be reached: {shown(str(error), 200)}"
+
+
+def note_not_taken(state: State, batch: list[Queued]) -> None:
+    """Note that a request did not arrive, or that nothing in it was taken.
+
+    A submission may still have arrived with an earlier request, or with that of another process.
+    """
+    ids = {one.id for one in batch}
+    for one in state.queue:
+        if one.id in ids:
+            one.requests = max(one.requests - 1, 0)
+            one.tried = one.tried if one.requests else 0
