@@ -26,7 +26,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(command: str, folder: Path, port: int) -> Iterator[None]:
+def serving(command: str, folder: Path, port: int, store: str = "collected") -> Iterator[None]:
     """Run the page's collector on a free port until the end of the block."""
     arguments = [*command.split()[1:], "--port", str(port)]
     process = subprocess.Popen(
@@ -38,7 +38,8 @@ def serving(command: str, folder: Path, port: int) -> Iterator[None]:
     )
     assert process.stdout is not None
     try:
-        assert f"collecting at http://127.0.0.1:{port} into collected" in process.stdout.readline()
+        told = next(line for line in process.stdout if not line.startswith("Note"))
+        assert f"collecting at http://127.0.0.1:{port} into {store}" in told
         yield
     finally:
         process.send_signal(signal.SIGTERM)
@@ -64,10 +65,10 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     port = free_port()
     page = PAGE.replace("8080", str(port))
     write_files(page, tmp_path)
-    [script] = blocks(page, "python")
+    script, _ = blocks(page, "python")
     (tmp_path / "devices.py").write_text(script, encoding="utf-8")
     run("murmurs publish commute.toml -o commute.json", tmp_path)
-    serve, answer, devices, text, results, both, close = blocks(page, "sh")
+    serve, answer, devices, text, results, both, close, *_ = blocks(page, "sh")
     with serving(serve, tmp_path, port):
         printed = run(answer, tmp_path)
         [shown] = [b for b in blocks(page, "text") if b.startswith("Submission")]
@@ -82,7 +83,7 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     [shown] = [b for b in blocks(page, "text") if b.startswith("How did you come")]
     assert read.splitlines()[:4] == shown.splitlines()[:4]
     assert read.partition("Estimator")[2] == shown.partition("Estimator")[2]
-    [shown] = [b for b in blocks(page, "text") if b.startswith("answer,")]
+    shown, _ = [b for b in blocks(page, "text") if b.startswith("answer,")]
     wanted = shown.splitlines()
     assert table[0] == wanted[0]
     assert [row.split(",")[0] for row in table] == [row.split(",")[0] for row in wanted]
@@ -106,3 +107,25 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
         ("commute", 1),
         ("commute", 2),
     }
+
+
+def test_twelve_weeks_are_rehearsed_as_the_page_says(tmp_path: Path) -> None:
+    """With fewer people than on the page, and a minimum that they reach."""
+    port = free_port()
+    page = PAGE.replace("8080", str(port)).replace("k=1000", "k=24")
+    page = page.replace("minimum_reports = 200", "minimum_reports = 20")
+    write_files(page, tmp_path)
+    _, script = blocks(page, "python")
+    (tmp_path / "rehearse.py").write_text(script, encoding="utf-8")
+    run("murmurs publish commute.toml -o commute.json", tmp_path)
+    serve, devices, trend = blocks(page, "sh")[-3:]
+    date, command = serve.splitlines()
+    run(date, tmp_path)
+    with serving(command, tmp_path, port, "rehearsed"):
+        run(devices, tmp_path)
+        header, *rows = fetched(trend, tmp_path).splitlines()
+    _, shown = [b for b in blocks(page, "text") if b.startswith("answer,")]
+    assert header == shown.splitlines()[0]
+    weeks = [row.split(",")[1] for row in rows if row.startswith("bus,")]
+    assert (len(weeks), weeks[0], weeks[-1]) == (12, "2027-01-04", "2027-03-22")
+    assert len(rows) == 5 * 12

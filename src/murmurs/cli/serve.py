@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.cli.suggestions import Choice
 
 if TYPE_CHECKING:
     from murmurs.collect.catalogue import Catalogue
@@ -94,10 +95,16 @@ if TYPE_CHECKING:
 @click.option(
     "--log",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=Choice(["text", "json"]),
     default="text",
     show_default=True,
     help="How problems are logged: a line for people, or a JSON document for programs.",
+)
+@click.option(
+    "--clock",
+    type=existing_file,
+    metavar="FILE",
+    help="For a rehearsal: a file with the date, such as 2027-01-04, in place of today's.",
 )
 @as_json
 def command(
@@ -118,6 +125,7 @@ def command(
     keep_reports: int | None,
     damaged: bool,
     form: Literal["text", "json"],
+    clock: Path | None,
     as_json: bool,
 ) -> None:
     """Collect submissions to SURVEYS, and answer with estimates.
@@ -155,10 +163,13 @@ def command(
         Schedule(keep_ids_days=keep_ids, keep_reports_days=keep_reports),
         None if quota is None else quota * MIB,
         damaged,
+        clock,
     )
     try:
         with started(plan) as running:
             shown = without_password(place)
+            if clock is not None:
+                say(f"Note: a rehearsal, in which the date is the one in {clock}.", err=True)
             if as_json:
                 told = None if running.token_file is None else str(running.token_file)
                 print_json({"url": running.url, "store": shown, "new_token_file": told})

@@ -7,19 +7,21 @@ import os
 import resource
 import socket
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from murmurs.boundary.checks import shown
 from murmurs.collect.catalogue import why_unfit
 from murmurs.collect.collector import Collector, Settings
+from murmurs.collect.rehearsal import FileClock, check_rehearsal, mark
 from murmurs.collect.server import Address, Server
 from murmurs.collect.store import DamagedError, Store
 from murmurs.collect.stores import copying, open_store
 from murmurs.collect.tokens import new_token
 from murmurs.collect.upkeep import Schedule, Upkeep
-from murmurs.collect.writer import Writer, today
+from murmurs.collect.writer import SECONDS_PER_DAY, Writer
 from murmurs.survey import Survey
 
 FIRST_TOKEN = "first"
@@ -44,6 +46,8 @@ class Plan:
     quota: int | None = None
     damaged: bool = False
     """Whether to go on although the store is damaged."""
+    clock: Path | None = None
+    """For a rehearsal: a file with the date."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +72,26 @@ def started(plan: Plan) -> Iterator[Running]:
     is closed: nothing that was acknowledged, or will be, is lost.
     """
     with contextlib.ExitStack() as stack:
+        check_rehearsal(plan.place, plan.address.host, rehearsed=plan.clock is not None)
+        clock: Callable[[], float] = time.time if plan.clock is None else FileClock(plan.clock)
         opened = plan.address.listen()
         stack.callback(opened.close)
         _allow_many_files()
+        if plan.clock is not None:
+            mark(plan.place)
         store = open_store(plan.place, quota=plan.quota)
         stack.callback(store.close)
         _verify(store, plan)
         _sweep(plan.place)
-        publish(store, plan.surveys)
+        publish(store, plan.surveys, int(clock() // SECONDS_PER_DAY))
         token_file = _first_token(store, plan.place)
-        writer = Writer(store, most_waiting=plan.settings.limits.waiting)
+        writer = Writer(
+            store,
+            day=lambda: int(clock() // SECONDS_PER_DAY),
+            most_waiting=plan.settings.limits.waiting,
+        )
         stack.callback(writer.close)
-        collector = Collector(store, writer, plan.settings)
+        collector = Collector(store, writer, plan.settings, clock)
         stack.callback(collector.close)
         upkeep = Upkeep(collector, plan.schedule)
         upkeep.start()
@@ -107,8 +119,8 @@ def _sweep(place: str) -> None:
         copying.sweep(Path(place))
 
 
-def publish(store: Store, surveys: Sequence[Survey]) -> None:
-    """Add surveys to a store; refuse one that changed without a new version."""
+def publish(store: Store, surveys: Sequence[Survey], day: int) -> None:
+    """Add surveys to a store on a day; refuse one that changed without a new version."""
     known = {(c.survey.name, c.survey.version): c.survey for c in store.collections()}
     for survey in surveys:
         unfit = why_unfit(survey)
@@ -124,7 +136,7 @@ def publish(store: Store, surveys: Sequence[Survey]) -> None:
             )
         known[survey.name, survey.version] = survey
     for survey in surveys:
-        store.publish(survey, today())
+        store.publish(survey, day)
 
 
 def _first_token(store: Store, place: str) -> Path | None:
