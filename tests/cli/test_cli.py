@@ -335,7 +335,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("reproduce fig1", None, "there is no experiment 'fig1': run murmurs reproduce for their na"),
     ("reproduce all --census people.csv", None, "people.csv, line 1: there is no column Military"),
     ("demo --people 99", None, "99 is not in the range 100<=x<=10000000."),
-    ("poll", None, "No such command 'poll'."),
+    ("poll", None, "there is no command 'poll'"),
 ]
 
 

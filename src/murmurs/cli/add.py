@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.cli.output import Command, as_json, existing_file, new_file, people_option, tell
+from murmurs.cli.output import (
+    Command,
+    as_json,
+    asked_option,
+    existing_file,
+    new_file,
+    people_option,
+    tell,
+)
 from murmurs.counts import People
 from murmurs.files.counts import add_counts, write_counts
 
@@ -16,8 +24,15 @@ from murmurs.files.counts import add_counts, write_counts
 @click.argument("counts", type=existing_file, nargs=-1, required=True)
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @people_option
+@asked_option
 @as_json
-def command(counts: tuple[Path, ...], output: Path, people: People | None, as_json: bool) -> None:
+def command(
+    counts: tuple[Path, ...],
+    output: Path,
+    people: People | None,
+    asked: str | None,
+    as_json: bool,
+) -> None:
     """Add up files of COUNTS of one question.
 
     Each file counts different people unless --people says otherwise. Several files of a
@@ -29,7 +44,7 @@ def command(counts: tuple[Path, ...], output: Path, people: People | None, as_js
     Example:
       murmurs add monday.json tuesday.json -o week.json
     """
-    survey, question, total = add_counts(counts, people=people)
+    survey, question, total = add_counts(counts, people=people, asked=asked)
     write_counts(output, survey, question, total)
     document = {"question": question.name, "n": total.n}
     tell(

@@ -11,6 +11,7 @@ from murmurs.cli.output import (
     Command,
     as_csv,
     as_json,
+    asked_option,
     candidates_option,
     complete_option,
     existing_file,
@@ -37,6 +38,7 @@ from murmurs.inference.fit import Target
 )
 @target_option
 @level_option
+@asked_option
 @candidates_option
 @complete_option
 @as_csv
@@ -45,6 +47,7 @@ from murmurs.inference.fit import Target
 def command(
     this: Path,
     other: Path,
+    asked: str | None,
     names: tuple[str, str] | None,
     target: Target,
     level: float,
@@ -66,7 +69,7 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
-    question, (first, second) = estimates_of([this, other], candidates, complete)
+    question, (first, second) = estimates_of([this, other], candidates, complete, asked)
     found = first.difference(second, target, names=names)
     table = found.table(level=level)
     if plot is not None:

@@ -16,6 +16,7 @@ from murmurs.cli.output import (
     Command,
     as_csv,
     as_json,
+    asked_option,
     candidates_option,
     complete_option,
     existing_file,
@@ -34,6 +35,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
+from murmurs.files.exported import is_exported, read_exported
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
 from murmurs.joint import Asked, Joint
@@ -52,6 +54,7 @@ from murmurs.present.text import MARK
 )
 @level_option
 @target_option
+@asked_option
 @candidates_option
 @complete_option
 @as_csv
@@ -60,6 +63,7 @@ from murmurs.present.text import MARK
 def command(
     counts: Path,
     survey: Path | None,
+    asked: str | None,
     method: str | None,
     level: float,
     target: Target,
@@ -82,7 +86,9 @@ def command(
     if plot is not None:
         picture_kind(plot)
     contract = None if survey is None else read_survey(survey)
-    question, counted = read_counts(counts, contract)
+    question, counted = read_counts(counts, contract, asked)
+    if is_exported(counts):
+        say(f"Note: {counts} {read_exported(counts, asked).counts()[1]}.", err=True)
     wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it

@@ -71,6 +71,9 @@ seed_option = click.option(
 simulation_seed_option = click.option(
     "--seed", type=click.IntRange(min=0), help="Seed for a reproducible result."
 )
+asked_option = click.option(
+    "--question", "asked", help="The question to read from a counts.parquet that has several."
+)
 level_option = click.option(
     "--level",
     type=click.FloatRange(0.5, 1 - 1e-9),

@@ -19,36 +19,48 @@ from murmurs.joint import Asked, Joint
 
 
 def estimates_of(
-    paths: Sequence[Path], candidates: Path | None, complete: bool
+    paths: Sequence[Path], candidates: Path | None, complete: bool, asked: str | None = None
 ) -> tuple[Asked, list[Estimate]]:
     """Return the question of the first file, and an estimate for each file.
 
     The files must be about one question. Another survey or mechanism is told on standard error, as
     shares can be compared if the answers are the same.
     """
-    question, read = read_together(paths)
+    question, read = read_together(paths, asked)
+    return question, estimated(question, read, candidates, complete)
+
+
+def estimated(
+    question: Asked,
+    read: Sequence[tuple[Asked, Counts]],
+    candidates: Path | None,
+    complete: bool,
+) -> list[Estimate]:
+    """Return an estimate of each of several counts that answer one question."""
     wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)
-        return question, [
+        return [
             asked.estimate(counts, candidates=wanted, complete=complete) for asked, counts in read
         ]
 
 
-def read_together(paths: Sequence[Path]) -> tuple[Asked, list[tuple[Asked, Counts]]]:
+def read_together(
+    paths: Sequence[Path], asked: str | None = None
+) -> tuple[Asked, list[tuple[Asked, Counts]]]:
     """Return the question of the first file, and the question and the counts of each file."""
     start = paths[0]
-    read = [read_stamped(path) for path in paths]
+    read = [read_stamped(path, asked) for path in paths]
     survey, question, _ = read[0]
-    for path, (other, asked, _) in zip(paths[1:], read[1:], strict=True):
-        _check_asked(start, question, path, asked)
+    for path, (other, own, _) in zip(paths[1:], read[1:], strict=True):
+        _check_asked(start, question, path, own)
         if other != survey:
             say(
                 f"{named(path)} belongs to another survey than {named(start)}: they are compared, "
                 "as the question has the same name and the same answers",
                 err=True,
             )
-    return question, [(asked, counts) for _, asked, counts in read]
+    return question, [(own, counts) for _, own, counts in read]
 
 
 def names_of_files(paths: Sequence[Path]) -> list[str]:

@@ -11,6 +11,7 @@ from murmurs.cli.output import (
     Command,
     as_csv,
     as_json,
+    asked_option,
     candidates_option,
     complete_option,
     existing_file,
@@ -22,10 +23,12 @@ from murmurs.cli.output import (
     with_numbers,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.cli.several import estimates_of, names_of_files
+from murmurs.cli.several import estimated, estimates_of, names_of_files
 from murmurs.cli.suggestions import Choice
+from murmurs.files.exported import PARTS, By, is_exported, read_exported
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
+from murmurs.rounds import people_of
 
 
 @click.command("trend", cls=Command)
@@ -34,9 +37,13 @@ from murmurs.inference.trend import Asked, trend
 @click.option(
     "--people",
     type=Choice(["different", "same"]),
-    default="different",
-    show_default=True,
-    help="Whether each file counts different people, or all count the same people.",
+    help="Whether each file counts different people (the default), or all count the same people; "
+    "of a counts.parquet, the survey says it.",
+)
+@click.option(
+    "--by",
+    type=Choice(PARTS),
+    help="What the rows of one counts.parquet are divided into: week by default.",
 )
 @click.option(
     "--target",
@@ -50,6 +57,7 @@ from murmurs.inference.trend import Asked, trend
     is_flag=True,
     help="The files are groups without an order: --plot draws marks instead of lines.",
 )
+@asked_option
 @candidates_option
 @complete_option
 @as_csv
@@ -58,7 +66,9 @@ from murmurs.inference.trend import Asked, trend
 def command(
     counts: tuple[Path, ...],
     names: str | None,
-    people: Asked,
+    asked: str | None,
+    people: Asked | None,
+    by: By | None,
     target: Target | None,
     level: float,
     groups: bool,
@@ -71,7 +81,8 @@ def command(
     """Show the shares in several files of COUNTS side by side.
 
     The files are periods (weeks) or groups, in the order in which they are given. The p-value of an
-    answer, and the overall one, test whether shares are the same in all files.
+    answer, and the overall one, test whether shares are the same in all files. Of one
+    counts.parquet, which `murmurs store export` writes, --by shows days, weeks, months or segments.
 
     \b
     Example:
@@ -80,15 +91,31 @@ def command(
     one_form(as_csv, as_json)
     if plot is not None:
         picture_kind(plot)
-    if len(counts) == 1:
+    if len(counts) == 1 and is_exported(counts[0]):
+        exported = read_exported(counts[0], asked)
+        whose = people or people_of(exported.survey.terms, exported.asked.mechanism)
+        each = by or "week"
+        parts = exported.parts(each)
+        if len(parts) < 2:
+            raise ValueError(f"{counts[0]} has one {each} only: run murmurs estimate")
+        question, called, what = exported.asked, list(parts), f"{len(parts)} {each}s"
+        if names is not None:
+            called = _given(names, len(parts), f"{each}s")
+        read = [(question, exported.counts(rows, whose)[0]) for rows in parts.values()]
+        estimates = estimated(question, read, candidates, complete)
+        between: Asked = "different" if by == "segment" else whose
+    elif len(counts) == 1:
         raise ValueError(
             "a trend needs at least two files of counts: for one, run murmurs estimate"
         )
-    called = _names(counts, names)
-    if names is None and not groups:
-        _note_order(called)
-    question, estimates = estimates_of(counts, candidates, complete)
-    found = trend(estimates, called, people=people, target=target)
+    else:
+        if by is not None:
+            raise ValueError("--by divides one counts.parquet: leave it out for several files")
+        called, what, between = _names(counts, names), f"{len(counts)} files", people or "different"
+        if names is None and not groups:
+            _note_order(called)
+        question, estimates = estimates_of(counts, candidates, complete, asked)
+    found = trend(estimates, called, people=between, target=target)
     table = found.table()
     if plot is not None:
         save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, rows=False)
@@ -99,7 +126,7 @@ def command(
         print_csv(found.to_csv(level))
         return
     reports = numbered(sum(estimate.n for estimate in estimates), "report")
-    say(f"{question.text or question.name}: {reports} in {len(counts)} files\n\n{table}")
+    say(f"{question.text or question.name}: {reports} in {what}\n\n{table}")
     say(f"\n{found.conclusion}")
     for note in found.notes:
         say(f"Note: {note}.")
@@ -107,13 +134,16 @@ def command(
 
 def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
     """Return the names that were given, or those of the files, of segments only the segment."""
-    if names is not None:
-        given = [name.strip() for name in names.split(",")]
-        if len(given) != len(counts):
-            many = "1 name" if len(given) == 1 else f"{len(given)} names"
-            raise ValueError(f"--names has {many} for {len(counts)} files")
-        return given
-    return names_of_files(counts)
+    return names_of_files(counts) if names is None else _given(names, len(counts), "files")
+
+
+def _given(names: str, number: int, what: str) -> list[str]:
+    """Return the names that were given, one for each."""
+    given = [name.strip() for name in names.split(",")]
+    if len(given) != number:
+        many = "1 name" if len(given) == 1 else f"{len(given)} names"
+        raise ValueError(f"--names has {many} for {number} {what}")
+    return given
 
 
 def _note_order(called: list[str]) -> None:

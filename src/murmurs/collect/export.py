@@ -17,6 +17,7 @@ from typing import Any
 
 from murmurs.collect.store import Part, Store, keeps_reports
 from murmurs.collect.stores import copying
+from murmurs.files.exported import SURVEY
 from murmurs.joint import Asked
 from murmurs.survey import Survey
 
@@ -87,7 +88,8 @@ def _export_survey(store: Store, survey: Survey, folder: Path) -> int:
             ("segment", pyarrow.string()),
             ("n", pyarrow.int64()),
             ("cells", pyarrow.list_(pyarrow.int64())),
-        ]
+        ],
+        {SURVEY: survey.to_json()},
     )
     total = 0
     with parquet.ParquetWriter(folder / "counts.parquet", schema) as writer:

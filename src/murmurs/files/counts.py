@@ -17,6 +17,7 @@ from murmurs.boundary.reading import LONGEST_DOCUMENT, contents, named
 from murmurs.boundary.writing import writing
 from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
+from murmurs.files.exported import is_exported, read_exported
 from murmurs.files.headers import (
     FORMAT,
     AnyPath,
@@ -72,14 +73,18 @@ def write_counts(path: AnyPath, survey: Survey | str, question: Asked, counts: C
         file.write(data)
 
 
-def read_counts(path: AnyPath, survey: Survey | None = None) -> tuple[Asked, Counts]:
+def read_counts(
+    path: AnyPath, survey: Survey | None = None, asked: str | None = None
+) -> tuple[Asked, Counts]:
     """Return the question of a file of counts, and the counts, checked against its mechanism.
+
+    A counts.parquet that a collector exported is read too; ``asked`` names one of its questions.
 
     The digest in the file shows that nothing was altered. If the survey is given, its fingerprint
     and its question are compared too.
     """
     file = Path(path)
-    fingerprint, question, counts = read_stamped(file)
+    fingerprint, question, counts = read_stamped(file, asked)
     if survey is not None:
         check_survey(file, "counts", fingerprint, survey)
         if _own(survey, question) != question:
@@ -98,7 +103,10 @@ def _own(survey: Survey, question: Asked) -> Asked:
 
 
 def add_counts(
-    paths: AnyPath | Sequence[AnyPath], *, people: People | None = None
+    paths: AnyPath | Sequence[AnyPath],
+    *,
+    people: People | None = None,
+    asked: str | None = None,
 ) -> tuple[str, Asked, Counts]:
     """Add up files of counts; return the fingerprint of their survey, the question and the counts.
 
@@ -107,27 +115,36 @@ def add_counts(
     something else.
     """
     start, *rest = as_paths(paths)
-    fingerprint, question, counts = read_stamped(start)
+    fingerprint, question, counts = read_stamped(start, asked, people)
     counted = [counts]
     for path in rest:
-        other, asked, more = read_stamped(path)
+        other, own, more = read_stamped(path, asked, people)
         if other != fingerprint:
             raise ValueError(
                 f"{named(path)} holds counts for the survey with fingerprint {shown(other[:12])}, "
                 f"but {named(start)} for the one with {shown(fingerprint[:12])}: counts of two "
                 "surveys do not add up"
             )
-        if asked != question:
+        if own != question:
             raise ValueError(
-                f"{named(path)} answers {shown(asked.name)} and {named(start)} "
+                f"{named(path)} answers {shown(own.name)} and {named(start)} "
                 f"{shown(question.name)}: add them separately"
             )
         counted.append(more)
     return fingerprint, question, pooled(counted, people)
 
 
-def read_stamped(path: Path) -> tuple[str, Asked, Counts]:
-    """Return the fingerprint of the survey of a file of counts, its question and the counts."""
+def read_stamped(
+    path: Path, asked: str | None = None, people: People | None = None
+) -> tuple[str, Asked, Counts]:
+    """Return the fingerprint of the survey of a file of counts, its question and the counts.
+
+    ``asked`` and ``people`` are for a counts.parquet that a collector exported: which question, and
+    whose reports its days are, if the survey does not say.
+    """
+    if is_exported(path):
+        exported = read_exported(path, asked)
+        return exported.survey.fingerprint, exported.asked, exported.counts(people=people)[0]
     data = contents(path)
     if is_header_of_reports(data):
         raise ValueError(f"{named(path)} is a file of reports: run murmurs count first")
@@ -151,6 +168,8 @@ def read_stamped(path: Path) -> tuple[str, Asked, Counts]:
             raise ValueError("its digest does not match: it was altered after it was written")
     except (ValueError, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"{named(path)} is not a file of counts: {error}") from None
+    if asked is not None and asked != question.name:
+        raise ValueError(f"{named(path)} answers {shown(question.name)}, not {shown(asked)}")
     return found["survey"], question, counts
 
 

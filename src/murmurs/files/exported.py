@@ -1,0 +1,156 @@
+"""Counts that a collector exported: ``counts.parquet``, a row for each question, day and segment.
+
+`murmurs store export` writes it, with the survey in its metadata. The commands that read files of
+counts read it too: all rows of a question together, or the rows of each period or segment.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from murmurs.boundary.reading import named
+from murmurs.boundary.texts import listed
+from murmurs.counts import Counts, People
+from murmurs.files.columns import format_of
+from murmurs.joint import Asked
+from murmurs.numerics.arrays import Integers
+from murmurs.rounds import largest_round, people_of, repeatable, round_of, rounds_of
+from murmurs.survey import Survey
+from murmurs.terms import period_number
+
+SURVEY = b"murmurs_survey"
+"""The metadata of the file that has the survey."""
+
+COLUMNS = ("fingerprint", "question", "day", "segment", "n", "cells")
+
+By = Literal["day", "week", "month", "segment"]
+PARTS: tuple[By, ...] = get_args(By)
+
+
+class Row(NamedTuple):
+    """What was collected on a day from a segment."""
+
+    day: datetime.date
+    segment: str | None
+    n: int
+    cells: Integers
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The rows of one question of a survey."""
+
+    survey: Survey
+    asked: Asked
+    rows: tuple[Row, ...]
+
+    def parts(self, by: By) -> dict[str, list[Row]]:
+        """Return the rows of each period, in order and named by its first day, or segment."""
+        found: dict[Any, list[Row]] = {}
+        for row in sorted(self.rows, key=lambda row: row.day):
+            key = row.segment if by == "segment" else period_number(by, row.day)
+            found.setdefault(key, []).append(row)
+        if by == "segment":
+            return {"(none)" if key is None else key: rows for key, rows in found.items()}
+        return {_first_day(by, rows[0].day): rows for rows in found.values()}
+
+    def counts(
+        self, rows: Sequence[Row] | None = None, people: People | None = None
+    ) -> tuple[Counts, str]:
+        """Return the counts of some rows, or of all, and what is assumed about the people.
+
+        Whether the same people reported on several days is taken from the survey, unless ``people``
+        says so. Where the rounds of the same people cannot be estimated together, the largest is
+        taken alone.
+        """
+        chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
+        mechanism = self.asked.mechanism
+        whose = people or people_of(terms, mechanism)
+        alone = ""
+        if whose == "same" and not repeatable(mechanism):
+            days = _by_day(chosen)
+            largest, each = largest_round(days, terms), round_of(terms)
+            kept = [row for row in chosen if period_number(each, row.day) == largest]
+            alone = ", in the largest round alone" if len(kept) < len(chosen) else ""
+            chosen = kept
+        rounds = rounds_of(_by_day(chosen), terms, whose)
+        zeros = np.zeros(mechanism.channel.cells, np.int64)
+        cells = sum((row.cells for row in chosen), zeros)
+        counts = Counts(mechanism, sum(row.n for row in chosen), cells)
+        return rounds.apply(counts), rounds.assumption + alone
+
+
+def is_exported(path: Path) -> bool:
+    """Whether a file of counts is Parquet, as `murmurs store export` writes it."""
+    return format_of(path) == "parquet"
+
+
+def read_exported(path: Path, question: str | None = None) -> Exported:
+    """Return the rows of a question; without a name, of the only one that has reports."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise ImportError("Parquet is read with pyarrow: pip install 'murmurs[frames]'") from error
+    try:
+        file = ParquetFile(path)
+        names, about = file.schema_arrow.names, file.schema_arrow.metadata or {}
+        if SURVEY not in about or not set(COLUMNS) <= set(names):
+            raise ValueError(
+                f"{named(path)} is not a counts.parquet that murmurs store export wrote; if it has "
+                "reports or answers, run murmurs count first"
+            )
+        survey = Survey.from_json(about[SURVEY].decode())
+        table = file.read(columns=list(COLUMNS)).to_pylist()
+    except FileNotFoundError:
+        raise
+    except (ArrowException, OSError):
+        raise ValueError(
+            f"{named(path)} is not a whole Parquet file: it is cut off, damaged or of another kind"
+        ) from None
+    there = tuple(dict.fromkeys(row["question"] for row in table))
+    if question is None and len(there) != 1:
+        found = f"counts of {listed(there)}: add --question" if there else "no counts"
+        raise ValueError(f"{named(path)} has {found}")
+    asked = survey.asked(there[0] if question is None else question)
+    return Exported(survey, asked, _rows(path, survey, asked, table))
+
+
+def _rows(path: Path, survey: Survey, asked: Asked, table: list[dict[str, Any]]) -> tuple[Row, ...]:
+    """Return the rows of a question, each of which must be counts of its mechanism."""
+    shape = asked.mechanism.channel.cells
+    found = []
+    for number, row in enumerate(table, 1):
+        if row["question"] != asked.name:
+            continue
+        try:
+            if row["fingerprint"] != survey.fingerprint:
+                raise ValueError("it is of another survey")
+            cells = np.array(row["cells"], np.int64).reshape(shape)
+            Counts(asked.mechanism, row["n"], cells)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ValueError(f"{named(path)}, row {number}: {error}") from None
+        found.append(Row(row["day"], row["segment"], row["n"], cells))
+    if not found:
+        raise ValueError(f"{named(path)} has no counts of {asked.name!r}")
+    return tuple(found)
+
+
+def _by_day(rows: Sequence[Row]) -> dict[datetime.date, int]:
+    found: dict[datetime.date, int] = {}
+    for row in rows:
+        found[row.day] = found.get(row.day, 0) + row.n
+    return found
+
+
+def _first_day(by: By, day: datetime.date) -> str:
+    """Return the name of a period: its first day, or its month."""
+    if by == "month":
+        return day.strftime("%Y-%m")
+    return str(day - datetime.timedelta(day.weekday() if by == "week" else 0))
