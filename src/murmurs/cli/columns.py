@@ -213,14 +213,16 @@ def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
         f"for several questions give it as NAME=LABEL, once for each of {listed(asked.names)} that "
         "needs it"
     )
-    return by_name(asked, option, given, rule)
+    return by_name(asked.names, option, given, rule)
 
 
-def by_name(asked: Joint, option: str, given: tuple[str, ...], rule: str) -> dict[str, str]:
+def by_name(
+    names: tuple[str, ...], option: str, given: tuple[str, ...], rule: str
+) -> dict[str, str]:
     """Return what an option gives, as NAME=TEXT, for some of the questions."""
     found: dict[str, str] = {}
     for text in given:
-        name = next((n for n in asked.names if text.startswith(f"{n}=")), None)
+        name = next((n for n in names if text.startswith(f"{n}=")), None)
         if name is None or name in found:
             raise ValueError(f"{option} {text}: {rule}")
         found[name] = text.removeprefix(f"{name}=")
@@ -242,3 +244,40 @@ def each_question(
         if own.get("missing") is not None:
             own["drop_missing"] = False
         yield question, own
+
+
+def check_options(question: Question, options: dict[str, Any]) -> None:
+    """Refuse options that do not fit the question, before anything is read."""
+    if options["missing"] is not None and options["drop_missing"]:
+        raise ValueError(
+            "--missing names a label for missing answers, and --drop-missing leaves them out: "
+            "choose one of the two"
+        )
+    if question.is_open:
+        if options["unknown"] is not None:
+            raise ValueError("an open question takes any string: leave --unknown out")
+        return
+    for option in ("missing", "unknown"):
+        if options[option] is not None:
+            try:
+                question.answer(options[option])
+            except ValueError as error:
+                raise ValueError(f"--{option}: {error}") from None
+
+
+def refuse_bad(answers: Answers, options: dict[str, Any]) -> None:
+    """Refuse the first answer that cannot be encoded, if there is one."""
+    question = answers.question
+    good: set[Any] = set()
+
+    def wrong(value: Any) -> bool:
+        key = (type(value), str(value))
+        if key not in good:
+            try:
+                question.numbers([value], unknown=options["unknown"])
+            except (TypeError, ValueError, OverflowError):
+                return True
+            good.add(key)
+        return False
+
+    refuse_answer(answers, names=question.labels, options=options, wrong=wrong)

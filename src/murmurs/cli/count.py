@@ -10,6 +10,7 @@ import click
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import Columns, Outputs, column_options, for_each
+from murmurs.cli.inputs import expanded, input_files
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -17,7 +18,6 @@ from murmurs.cli.output import (
     existing_file,
     new_file,
     people_option,
-    piped_file,
     read_survey,
     say,
     tell,
@@ -34,7 +34,7 @@ from murmurs.survey import Survey
 
 @click.command("count", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("reports", type=piped_file, nargs=-1, required=True)
+@click.argument("reports", type=input_files, nargs=-1, required=True, callback=expanded)
 @click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
 @people_option
 @click.option(
@@ -81,8 +81,9 @@ def command(
 
     REPORTS are one or more files of reports (- for standard input), or CSV, TSV, Parquet or JSON
     lines files, of which --column has the reports: numbers, base64 text, binary, or their JSON
-    form. With --reported, the values are labels that were randomised already, one per line or in
-    --column, and nothing is randomised; for questions asked together, in columns with their names.
+    form. A folder stands for all files in it, and 'day*.bin' for all that match. With --reported,
+    the values are labels that were randomised already, one per line or in --column, and nothing is
+    randomised; for questions asked together, in columns with their names.
 
     With --by REGION and -o counts.json, the counts of each region are written to a file of their
     own, such as counts-north.json; --by WEEK --by REGION writes counts-40-north.json.

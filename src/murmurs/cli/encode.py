@@ -6,7 +6,7 @@ An error about a line names its number and the rule, never its contents.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,23 +16,24 @@ import numpy as np
 
 from murmurs.boundary.texts import numbered
 from murmurs.cli.columns import (
-    Answers,
     Columns,
     Outputs,
     answers_in,
     by_question,
+    check_options,
     column_options,
     each_question,
     for_each,
-    refuse_answer,
+    refuse_bad,
 )
+from murmurs.cli.encode_table import Settings, Source, sources_of, told, write_private_table
+from murmurs.cli.inputs import expanded, input_files
 from murmurs.cli.output import (
     Command,
     as_json,
     chosen_question,
     existing_file,
     new_file,
-    piped_file,
     read_survey,
     say,
     seed_option,
@@ -42,10 +43,10 @@ from murmurs.cli.output import (
 from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
+from murmurs.files.tables import is_table
 from murmurs.joint import Asked, Joint
 from murmurs.mechanisms.design import Design
 from murmurs.mechanisms.longitudinal import Longitudinal
-from murmurs.question import Question
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -55,7 +56,7 @@ _BYTES = 2**24
 
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("answers", type=piped_file)
+@click.argument("answers", type=input_files, nargs=-1, required=True, callback=expanded)
 @click.option(
     "--question", "name", help="The question that is answered, if the survey has several."
 )
@@ -74,13 +75,32 @@ _BYTES = 2**24
     help="The label for answers that are not labels; NAME=LABEL if several questions are asked.",
 )
 @click.option(
-    "-o", "--output", type=new_file, required=True, help="The file of reports to write: .bin."
+    "--columns",
+    "names",
+    metavar="A,B",
+    multiple=True,
+    help="For a table: the questions to encode, or NAME=COLUMN; without it, all of the survey.",
+)
+@click.option("--labels", is_flag=True, help="For a table: write labels instead of codes.")
+@click.option(
+    "--keep",
+    metavar="NAME",
+    multiple=True,
+    help="For a table: also copy this column as it is. It is not private.",
+)
+@click.option("--keep-order", is_flag=True, help="For a table: do not shuffle the rows.")
+@click.option(
+    "-o",
+    "--output",
+    type=new_file,
+    required=True,
+    help="The file to write: reports (.bin), or a table (.parquet, .csv, .tsv, .jsonl).",
 )
 @seed_option
 @as_json
 def command(
     survey: Path,
-    answers: Path,
+    answers: tuple[Path, ...],
     name: str | None,
     column: str | None,
     by: tuple[str, ...],
@@ -90,6 +110,10 @@ def command(
     missing: tuple[str, ...],
     drop_missing: bool,
     unknown: tuple[str, ...],
+    names: tuple[str, ...],
+    labels: bool,
+    keep: tuple[str, ...],
+    keep_order: bool,
     output: Path,
     seed: int | None,
     as_json: bool,
@@ -97,9 +121,10 @@ def command(
     """Encode ANSWERS as reports to SURVEY.
 
     ANSWERS is a file with one label per line (- for standard input), or a CSV, TSV, Parquet or
-    JSON lines file, of which --column is read. A file that ends in .gz is unpacked. If SURVEY asks
-    several questions together ([[joint]]), the columns with their names are read, and each row
-    becomes one report; with --drop-missing, rows with any missing answer are left out.
+    JSON lines file, of which --column is read. Several files are read one after another; a folder
+    stands for all files in it, 'day*.csv' for all that match. One that ends in .gz is unpacked. If
+    SURVEY asks several questions together ([[joint]]), the columns with their names are read, and
+    each row becomes one report; with --drop-missing, rows with any missing answer are left out.
 
     For an open question, any line that is not empty is an answer. For a longitudinal mechanism,
     each run draws new permanent responses: people who report again need murmurs.Device.
@@ -109,51 +134,68 @@ def command(
     --by WEEK --by REGION writes reports-40-north.bin. Do not encode the same answers once for each
     column: every report about an answer costs its epsilon again.
 
+    With -o private.parquet (or .csv, .tsv, .jsonl), a table is written: a column of private codes,
+    or with --labels of labels, for each of the questions that --columns names. Its rows are
+    shuffled, and no other column is in it, unless --keep-order and --keep ask for these.
+
     \b
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
     """
-    _check_output(output)
     contract = read_survey(survey)
-    question = chosen_question(contract, name)
     random = Secure() if seed is None else np.random.default_rng(seed)
-    columns = Columns(column, by, file_format, delimiter, no_header).of(question)
+    chosen = Columns(column, by, file_format, delimiter, no_header)
+    if is_table(output):
+        if by:
+            raise ValueError(
+                "--by writes files of reports: for a table, keep the column with --keep"
+            )
+        sources = sources_of(contract, names, name, column)
+        settings = Settings(labels, keep, keep_order)
+        n = write_private_table(
+            answers,
+            output,
+            sources,
+            chosen,
+            random,
+            settings,
+            missing=missing,
+            unknown=unknown,
+            drop_missing=drop_missing,
+        )
+        for source in sources:
+            _note(source.asked)
+        _tell_table(output, sources, n, settings, as_json=as_json)
+        return
+    _check_output(output, names, keep, labels or keep_order)
+    question = chosen_question(contract, name)
+    columns = chosen.of(question)
     options = {
         "missing": for_each(question, "--missing", missing),
         "drop_missing": drop_missing,
         "unknown": for_each(question, "--unknown", unknown),
     }
     for single, own in each_question(question, options):
-        _check_options(single, own)
-    outputs = Outputs(output, [survey, answers], by)
+        check_options(single, own)
+    outputs = Outputs(output, [survey, *answers], by)
     size = question.mechanism.shape.size
-    is_text = columns.kind(answers) == "text"
     writers: dict[Any, Writer] = {}
     with ExitStack() as stack:
         if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))
         most = max(1, min(MOST_ROWS, _BYTES // size))
-        labels = _is_label(question)
-        for chunk in columns.chunks(answers, most, is_value=labels):
-            for segment, part in chunk.by_segment(answers):
-                key = segment_parts(segment) if by else None
-                if key not in writers:
-                    path = outputs.path(key)
-                    writers[key] = stack.enter_context(writing_reports(path, contract, question))
-                reports = _encoded(answers, part, question, random, options, is_text=is_text)
-                writers[key].put(reports)
-    if _keeps_responses(question):
-        say(
-            "Note: each answer got a new permanent response, which is not kept. For people who "
-            "report again, use murmurs.Device: see docs/longitudinal.md.",
-            err=True,
-        )
-    if any(isinstance(single.mechanism, Design) for single, _ in each_question(question, options)):
-        say(
-            "Note: the answers were randomised now. If people had randomised them already, on "
-            "paper or by telephone, use murmurs count --reported instead.",
-            err=True,
-        )
+        for path in answers:
+            is_text = columns.kind(path) == "text"
+            for chunk in columns.chunks(path, most, is_value=_is_label(question)):
+                for segment, part in chunk.by_segment(path):
+                    key = segment_parts(segment) if by else None
+                    if key not in writers:
+                        own_path = outputs.path(key)
+                        own_file = writing_reports(own_path, contract, question)
+                        writers[key] = stack.enter_context(own_file)
+                    reports = _encoded(path, part, question, random, options, is_text=is_text)
+                    writers[key].put(reports)
+    _note(question)
     document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
     document["reports"] = sum(writer.n for writer in writers.values())
     many = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
@@ -172,14 +214,42 @@ def _is_label(question: Asked) -> Callable[[str], bool] | None:
     return question.labels.__contains__
 
 
-def _check_output(output: Path) -> None:
-    """Refuse a name that promises another format than that of reports."""
+def _check_output(output: Path, names: Sequence[str], keep: Sequence[str], other: bool) -> None:
+    """Refuse a name that promises another format, and options of tables."""
     if format_of(output) != "text":
-        suffix = "".join(output.suffixes[-2:] if output.suffix == ".gz" else output.suffixes[-1:])
+        raise ValueError(f"-o {output}: a table is written without .gz: leave that ending out")
+    if names or keep or other:
         raise ValueError(
-            f"-o {output}: reports are written in murmurs' own binary format, whatever the name, "
-            f"and not as {suffix}: give a name that ends in .bin"
+            "--columns, --labels, --keep and --keep-order are for a table: give -o a name that "
+            "ends in .parquet, .csv, .tsv or .jsonl"
         )
+
+
+def _note(question: Asked) -> None:
+    """Say on standard error what somebody may take for something else."""
+    if _keeps_responses(question):
+        say(
+            "Note: each answer got a new permanent response, which is not kept. For people who "
+            "report again, use murmurs.Device: see docs/longitudinal.md.",
+            err=True,
+        )
+    if any(isinstance(single.mechanism, Design) for single, _ in each_question(question, {})):
+        say(
+            "Note: the answers were randomised now. If people had randomised them already, on "
+            "paper or by telephone, use murmurs count --reported instead.",
+            err=True,
+        )
+
+
+def _tell_table(
+    output: Path, sources: Sequence[Source], n: int, settings: Settings, *, as_json: bool
+) -> None:
+    """Say what was written, and what it costs."""
+    what, lines, document = told(sources, n, settings)
+    tell(what, output, document, as_json=as_json)
+    if not as_json:
+        for line in lines:
+            say(line)
 
 
 def _keeps_responses(question: Asked) -> bool:
@@ -189,25 +259,6 @@ def _keeps_responses(question: Asked) -> bool:
         isinstance(part, Longitudinal) and math.isfinite(part.epsilon_permanent_realised)
         for part in getattr(mechanism, "parts", (mechanism,))
     )
-
-
-def _check_options(question: Question, options: dict[str, Any]) -> None:
-    """Refuse options that do not fit the question, before anything is read."""
-    if options["missing"] is not None and options["drop_missing"]:
-        raise ValueError(
-            "--missing names a label for missing answers, and --drop-missing leaves them out: "
-            "choose one of the two"
-        )
-    if question.is_open:
-        if options["unknown"] is not None:
-            raise ValueError("an open question takes any string: leave --unknown out")
-        return
-    for option in ("missing", "unknown"):
-        if options[option] is not None:
-            try:
-                question.answer(options[option])
-            except ValueError as error:
-                raise ValueError(f"--{option}: {error}") from None
 
 
 def _encoded(
@@ -224,23 +275,5 @@ def _encoded(
         return asked.encode_many(chunk.values if rows is None else rows, random, **options)
     except (TypeError, ValueError, OverflowError):
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
-            _refuse_bad(answers, own)
+            refuse_bad(answers, own)
         raise
-
-
-def _refuse_bad(answers: Answers, options: dict[str, Any]) -> None:
-    """Refuse the first answer that cannot be encoded, if there is one."""
-    question = answers.question
-    good: set[Any] = set()
-
-    def wrong(value: Any) -> bool:
-        key = (type(value), str(value))
-        if key not in good:
-            try:
-                question.numbers([value], unknown=options["unknown"])
-            except (TypeError, ValueError, OverflowError):
-                return True
-            good.add(key)
-        return False
-
-    refuse_answer(answers, names=question.labels, options=options, wrong=wrong)

@@ -234,7 +234,7 @@ def _tell_segments(
 def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
     """Return the files of candidates by question."""
     rule = f"give it as NAME=FILE, once for each open question of {listed(asked.names)}"
-    texts = by_name(asked, "--candidates", given, rule)
+    texts = by_name(asked.names, "--candidates", given, rule)
     found = {name: Path(text) for name, text in texts.items()}
     for question in asked.questions:
         if question.is_open and not question.labels and question.name not in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from murmurs.boundary.reading import is_digits, named
 from murmurs.cli.columns import Answers, Columns, answers_in, by_question, refuse_answer
 from murmurs.counts import Counts
 from murmurs.files.columns import Chunk
+from murmurs.files.labels import has_sets, report_names, sets_from_labels
 from murmurs.files.segments import segment_parts
+from murmurs.files.tables import numbers_are_labels
 from murmurs.forms import COUNT_REPORTED, arrays
 from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
+from murmurs.question import Question
 from murmurs.wire import BadReportError, Category, Reports
 
 _OR_REPORTED = (
@@ -35,13 +39,14 @@ def counted_column(
     """
     if reported is not None:
         columns = columns.of(question)
+    if reported is not None and not has_sets(question):
         nothing: Any = [[] for _ in question.names] if isinstance(question, Joint) else []
         question.count_reported(nothing, **reported)  # refuses what does not fit the question
     is_text = columns.kind(path) == "text"
     mechanism = question.mechanism
     n: dict[Any, int] = {} if columns.by else {None: 0}
     cells: dict[Any, Any] = {}
-    labels = frozenset(question.labels + _report_names(question))
+    labels = frozenset(question.labels + report_names(question))
 
     def is_value(text: str) -> bool:
         return text in labels or (reported is None and is_digits(text))
@@ -63,12 +68,42 @@ def _count_labels(
     path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Counts:
     rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
+    if isinstance(asked, Question) and has_sets(asked):
+        return _count_sets(path, chunk, asked, options)
     try:
         return asked.count_reported(chunk.values if rows is None else rows, **options)
     except (TypeError, ValueError, OverflowError):
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
             _refuse_label(answers, own)
         raise
+
+
+def _count_sets(path: Path, chunk: Chunk, asked: Question, options: dict[str, Any]) -> Counts:
+    """Count reports that are sets of answers, each a list of labels or, in a text, JSON."""
+    if options["unknown"] is not None:
+        raise ValueError(
+            f"a report to {asked.name!r} is a list of labels: leave --unknown out, as no label "
+            "stands for another there"
+        )
+    values, places = chunk.listed(), list(chunk.places)
+    if options["drop_missing"]:
+        there = [position for position, value in enumerate(values) if value is not None]
+        values, places = [values[i] for i in there], [places[i] for i in there]
+    try:
+        found = sets_from_labels(asked, [_parsed(value) for value in values])
+        return asked.mechanism.count(found)
+    except BadReportError as error:
+        what = f"this report {error.rule} of {asked.name!r}: a report is a set of answers, such as "
+        what += f"{json.dumps(asked.labels[:2], ensure_ascii=False)}; encode answers first"
+        chunk._replace(places=places).refuse(path, error.position, what)
+
+
+def _parsed(value: Any) -> Any:
+    """Return the list that a text of JSON has."""
+    try:
+        return document(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _refuse_label(answers: Answers, options: dict[str, Any]) -> None:
@@ -82,14 +117,8 @@ def _refuse_label(answers: Answers, options: dict[str, Any]) -> None:
             return True
         return False
 
-    names = _report_names(question)
+    names = report_names(question)
     refuse_answer(answers, names=names, options=options, wrong=wrong)
-
-
-def _report_names(question: Asked) -> tuple[str, ...]:
-    """Return the names of the reports of a question whose reports have names."""
-    mechanism = question.mechanism
-    return (mechanism.reports if isinstance(mechanism, Design) else ()) or question.labels
 
 
 def _count_reports(path: Path, chunk: Chunk, question: Asked) -> Counts:
@@ -101,7 +130,8 @@ def report_arrays(path: Path, chunk: Chunk, question: Asked) -> list[Reports]:
     values = chunk.values
     if isinstance(values, list) or _holds_text(values):
         values = list(_reports(path, chunk, question))
-    if not isinstance(values, list) or any(isinstance(value, int) for value in values):
+    numbers = "int" in str(getattr(values, "type", ""))
+    if numbers or (isinstance(values, list) and any(isinstance(value, int) for value in values)):
         _refuse_numeric_labels(path, values, question)
     try:
         return list(arrays(values, question.mechanism.shape))
@@ -125,7 +155,7 @@ def _holds_text(values: Any) -> bool:
 
 def _reports(path: Path, chunk: Chunk, question: Asked) -> Iterator[Any]:
     """Return the reports that cells of text stand for: numbers, JSON, or base64 text."""
-    labels = frozenset(question.labels + _report_names(question))
+    labels = frozenset(question.labels + report_names(question))
     numbers = isinstance(question.mechanism.shape, Category)
     for position, value in enumerate(chunk.listed()):
         if isinstance(value, dict):
@@ -150,8 +180,7 @@ def _refuse_numeric_labels(path: Path, values: Any, question: Asked) -> None:
     mechanism = question.mechanism
     if not isinstance(mechanism, KRR | Design) or len(values) == 0:
         return
-    names = _report_names(question)
-    if any(is_digits(name) for name in names) and names != tuple(map(str, range(len(names)))):
+    if numbers_are_labels(question):
         raise ValueError(
             f"{named(path)} has numbers, and labels of {question.name!r} are numbers too: "
             f"{_OR_REPORTED}; give reports as base64 text"

@@ -1,0 +1,101 @@
+"""Tables of private reports: a column for each question, in CSV, TSV, Parquet or JSON lines.
+
+A column has codes, which `murmurs count` reads: the number of the report where a report is one,
+else its bytes, as binary in Parquet and as base64 text elsewhere. Or it has labels, where reports
+consist of answers (`murmurs.files.labels`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from murmurs.boundary import base64s
+from murmurs.boundary.reading import is_digits
+from murmurs.boundary.writing import writing
+from murmurs.files.columns import format_of
+from murmurs.files.labels import report_names
+from murmurs.joint import Asked
+from murmurs.present import frames
+from murmurs.wire import Category, Reports
+
+
+def is_table(path: Path) -> bool:
+    """Whether the name of a file promises a table."""
+    return format_of(path) != "text" and path.suffix != ".gz"
+
+
+def codes_of(asked: Asked, reports: Reports) -> list[Any]:
+    """Return reports as numbers, or as bytes where numbers would be taken for something else."""
+    shape = asked.mechanism.shape
+    if isinstance(shape, Category) and not numbers_are_labels(asked):
+        return shape.column(reports)
+    data, size = reports.tobytes(), shape.size
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+def numbers_are_labels(asked: Asked) -> bool:
+    """Whether the number of a report could be taken for a label that is another number."""
+    names = report_names(asked)
+    return any(map(is_digits, names)) and names != tuple(map(str, range(len(names))))
+
+
+def write_table(path: Path, columns: Mapping[str, list[Any]]) -> None:
+    """Write columns of the same length; the suffix of the file gives the format."""
+    kind = format_of(path)
+    if kind == "parquet":
+        pyarrow = frames.needed("pyarrow", "frames")
+        table = pyarrow.table({name: _arrow(pyarrow, own) for name, own in columns.items()})
+        with writing(path) as file:
+            frames.needed("pyarrow.parquet", "frames").write_table(table, file)
+        return
+    with writing(path) as file:
+        for text in _texts(columns, kind):
+            file.write(text.encode())
+
+
+def _arrow(pyarrow: Any, values: list[Any]) -> Any:
+    """Return a column; reports of one size are binary of that size."""
+    if values and isinstance(values[0], bytes):
+        return pyarrow.array(values, pyarrow.binary(len(values[0])))
+    return pyarrow.array(values)
+
+
+def _texts(columns: Mapping[str, list[Any]], kind: str) -> Iterator[str]:
+    """Return the lines of a table."""
+    rows = zip(*columns.values(), strict=True)
+    if kind == "jsonl":
+        for row in rows:
+            found = dict(zip(columns, map(_plain, row), strict=True))
+            yield json.dumps(found, ensure_ascii=False, default=str) + "\n"
+        return
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        if out.tell() > 2**16:
+            yield _taken(out)
+        writer.writerow([_cell(value) for value in row])
+    yield _taken(out)
+
+
+def _taken(out: io.StringIO) -> str:
+    text = out.getvalue()
+    out.seek(0)
+    out.truncate()
+    return text
+
+
+def _plain(value: Any) -> Any:
+    return base64s.to_text(value) if isinstance(value, bytes) else value
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as CSV has it: sets of labels as JSON."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    return _plain(value)
