@@ -15,6 +15,7 @@ import numpy as np
 from murmurs.boundary import base64s
 from murmurs.boundary.answers import is_missing
 from murmurs.boundary.checks import index
+from murmurs.boundary.streams import column_of, is_stream
 from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
 
 COUNT_REPORTED = "question.count_reported(labels)"
@@ -55,6 +56,8 @@ def _pieces(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
         yield shape.view(_of_long_text(reports))
     elif isinstance(reports, bytes | bytearray | memoryview):
         yield shape.view(reports)
+    elif is_stream(reports):
+        yield from _of_arrow(column_of(reports), shape)
     elif isinstance(reports, Mapping) or _is_table(reports):
         raise TypeError(
             f"{_FORMS}, not {type(reports).__name__}: if they are counted already, use Counts; of "

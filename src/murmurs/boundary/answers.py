@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs.boundary.streams import column_of, is_stream
+
 MISSING = -1
 """The code of a value that is not there: None, NaN, NA, null."""
 
@@ -49,6 +51,8 @@ def coded(column: object) -> Coded:
         raise TypeError(
             "answers are a list or a column, not a set, which has each answer only once"
         )
+    if is_stream(column):
+        return _of_arrow(column_of(column))
     if getattr(column, "ndim", 1) == 0:
         raise TypeError("answers are a list or a column, one per person, not a single value")
     if hasattr(column, "iter_rows") or getattr(column, "ndim", 1) > 1:
