@@ -170,3 +170,26 @@ def test_a_question_of_another_name_than_that_of_a_file_is_refused(tmp_path: Pat
 
 def test_the_export_has_the_survey_in_its_metadata(exported: Path) -> None:
     assert read_exported(exported, "drink").survey.fingerprint == SURVEY.fingerprint
+
+
+def test_of_questions_asked_together_the_largest_round_is_taken(tmp_path: Path) -> None:
+    """The same people cannot be added up in a table of several questions with permanent noise."""
+    survey = Survey.from_toml(
+        'name = "coffee"\nevery = "week"\n[[questions]]\nname = "drink"\nlabels = ["a", "b"]\n'
+        'mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}\n'
+        '[[questions]]\nname = "cups"\nlabels = ["c", "d"]\n'
+        'mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}\n'
+        '[[joint]]\nquestions = ["drink", "cups"]\n'
+    )
+    joint, form, random = survey.joints[0], SubmissionForm(survey), np.random.default_rng(1)
+    store = open_store(tmp_path / "store")
+    store.publish(survey, FIRST)
+    for week, people in enumerate((10, 30, 20)):
+        answers = {"drink": ["a"] * people, "cups": ["d"] * people}
+        reports = joint.mechanism.shape.unstack(joint.encode_many(answers, random))
+        store.add([form.make({joint.name: reports})], FIRST + 7 * week)
+    export(store, tmp_path / "out")
+    store.close()
+    result = run(f"estimate {tmp_path}/out/coffee-1/counts.parquet --json")
+    assert json.loads(result.stdout)["n"] == 30
+    assert "in the largest round alone" in result.stderr

@@ -20,9 +20,9 @@ from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
 from murmurs.joint import Asked
 from murmurs.numerics.arrays import Integers
-from murmurs.rounds import largest_round, people_of, repeatable, round_of, rounds_of
+from murmurs.rounds import drawn_part, people_of, repeatable, round_of, rounds_of
 from murmurs.survey import Survey
-from murmurs.terms import period_number
+from murmurs.terms import Period, period_number
 
 SURVEY = b"murmurs_survey"
 """The metadata of the file that has the survey."""
@@ -74,12 +74,10 @@ class Exported:
         whose = people or people_of(terms, mechanism)
         alone = ""
         if whose == "same" and not repeatable(mechanism):
-            days = _by_day(chosen)
-            largest, each = largest_round(days, terms), round_of(terms)
-            kept = [row for row in chosen if period_number(each, row.day) == largest]
+            kept = _largest_round(chosen, round_of(terms))
             alone = ", in the largest round alone" if len(kept) < len(chosen) else ""
             chosen = kept
-        rounds = rounds_of(_by_day(chosen), terms, whose)
+        rounds = rounds_of(_by_day(chosen), terms, whose, drawn_part(self.survey))
         zeros = np.zeros(mechanism.channel.cells, np.int64)
         cells = sum((row.cells for row in chosen), zeros)
         counts = Counts(mechanism, sum(row.n for row in chosen), cells)
@@ -147,6 +145,14 @@ def _by_day(rows: Sequence[Row]) -> dict[datetime.date, int]:
     for row in rows:
         found[row.day] = found.get(row.day, 0) + row.n
     return found
+
+
+def _largest_round(rows: Sequence[Row], each: Period) -> list[Row]:
+    """Return the rows of the round with the most reports, of equal ones the latest."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(period_number(each, row.day), []).append(row)
+    return max(found.items(), key=lambda item: (sum(row.n for row in item[1]), item[0]))[1]
 
 
 def _first_day(by: By, day: datetime.date) -> str:
