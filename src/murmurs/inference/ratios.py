@@ -4,12 +4,18 @@ Limits are those of Fieller (1954): a ratio a / b is between them if a - ratio *
 standard errors from zero. They cover for noisy denominators too, where a standard error of the
 ratio would not. Negative shares count as zero, so that limits respect the range of the ratio. If
 the denominator cannot be told apart from zero, the ratio has no upper limit.
+
+The noise of a share is estimated at the share itself. Of a combination that no report shows, and
+without privacy noise, it would be zero: limits would say that nobody holds it. So z^2 people are
+added to the variance of the number of people in each combination. Wilson's limit (1927) for an
+answer that none of n people gave, z^2 / n, is where this variance leads to. Where privacy noise
+prevails, it makes no difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -131,13 +137,14 @@ def conditional_shares(
     1           0           24.8 %  24.0 % … 25.6 %
     1           1           83.7 %  83.1 % … 84.2 %
     """
-    found = joint_table(counts, (of, given), target)
+    z = _reach(level)
+    found = _with_few(joint_table(counts, (of, given), target), z)
     totals = np.maximum(found.column_sums, 0)
     above = np.clip(found.shares, 0, totals)
     own = np.einsum("ijj->ij", found.with_columns)
     variance = np.diag(found.with_columns.sum(axis=0))
     below = np.broadcast_to(totals, above.shape)
-    low, high = fieller(above, below, found.variances, own, variance, _reach(level))
+    low, high = fieller(above, below, found.variances, own, variance, z)
     values = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     notes = _weak(np.isinf(high), found, columns=True)
     high = np.minimum(high, 1.0)
@@ -164,7 +171,8 @@ def lift(
     array([[1.89, 0.41],
            [0.41, 1.39]])
     """
-    found = joint_table(counts, questions, target)
+    z = _reach(level)
+    found = _with_few(joint_table(counts, questions, target), z)
     r, c = np.maximum(found.row_sums, 0), np.maximum(found.column_sums, 0)
     above, below = np.maximum(found.shares, 0), np.outer(r, c)
     in_rows, in_columns = found.with_rows.sum(axis=1), found.with_columns.sum(axis=0)
@@ -176,7 +184,7 @@ def lift(
     variance = (
         np.outer(np.diag(in_rows), c**2) + np.outer(r**2, np.diag(in_columns)) + 2 * below * across
     )
-    low, high = fieller(above, below, found.variances, own, variance, _reach(level))
+    low, high = fieller(above, below, found.variances, own, variance, z)
     values = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     notes = _weak(np.isinf(high), found)
     labels = found.rows, found.columns
@@ -204,9 +212,10 @@ def odds_ratios(
     >>> print(f"{found.low[1, 1]:.1f} < {found.values[1, 1]:.1f} < {found.high[1, 1]:.1f}")
     14.6 < 15.5 < 16.6
     """
-    found = joint_table(counts, questions, target)
+    z = _reach(level)
+    found = _with_few(joint_table(counts, questions, target), z)
     a, b = _combination(reference, found.shares.shape)
-    shares, covariance, z = np.maximum(found.shares, 0), found.covariance, _reach(level)
+    shares, covariance = np.maximum(found.shares, 0), found.covariance
     values, low, high = (np.ones(shares.shape) for _ in range(3))
     for i, j in np.ndindex(shares.shape):
         if i == a or j == b:
@@ -258,6 +267,13 @@ def _products(x: Floats, own: Floats) -> tuple[float, float, Floats]:
     noise[1, 1] += own[2, 2] * own[3, 3] + own[2, 3] ** 2
     noise[0, 1] += own[0, 2] * own[1, 3] + own[0, 3] * own[1, 2]
     return float(x[0] * x[1]), float(x[2] * x[3]), np.asarray(noise)
+
+
+def _with_few(found: JointTable, z: float) -> JointTable:
+    """Return the table with the noise that combinations held by z^2 more people would have."""
+    size = found.shares.size
+    added = (z * found.person) ** 2 * np.eye(size)
+    return replace(found, covariance=found.covariance + added.reshape(found.covariance.shape))
 
 
 def _combination(reference: object, shape: tuple[int, ...]) -> tuple[int, int]:
