@@ -138,3 +138,17 @@ def test_what_is_not_due_yet_is_no_failure(desk: Path) -> None:
     assert later.exit_code == 0
     assert "Sent: 0. Waiting: 1." in later.output
     assert "Not sent" not in later.output
+
+
+def test_a_device_that_draws_questions_is_told_which(desk: Path) -> None:
+    more = '[[questions]]\nname = "{}"\nlabels = ["yes", "no"]\nepsilon = 1.0\n'
+    toml = 'name = "some"\nevery = "week"\nquestions_each = 1\n'
+    some = Survey.from_toml(toml + more.format("lift") + more.format("noise"))
+    (desk / "coffee.json").write_text(some.to_json(), encoding="utf-8")
+    told = run().output
+    drawn = "lift" if "is now asked 'lift'" in told else "noise"
+    assert f"this device is now asked '{drawn}'" in told
+    other = {"lift": "noise", "noise": "lift"}[drawn]
+    assert f"and this one drew '{drawn}'" in run(f"{other}=yes").output
+    assert run(f"{drawn}=yes").exit_code == 0
+    assert "this device is now asked nothing" in run().output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -204,6 +205,44 @@ def test_versions_and_clocks_get_no_more_than_the_number_out_of_a_period() -> No
     assert len(first.askable()) == 0  # the week of the first answer
     clock.next_day(7)
     assert len(first.askable()) == 1
+
+
+def test_random_clocks_and_versions_get_no_more_out_of_a_week_than_one_question_and_budget() -> (
+    None
+):
+    """Thirty devices, whose clocks jump about and whose surveys come in versions of other lists."""
+    surveys = [
+        Survey.from_toml(TOML.format(each=1, terms="version = 1\nepsilon_per = {week = 1}")),
+        Survey.from_toml(
+            TOML.format(each=1, terms="version = 2\nepsilon_per = {week = 1}")
+            + '[[questions]]\nname = "e"\nlabels = ["yes", "no"]\nepsilon = 0.3\n'
+        ),
+        Survey.from_toml(TOML.format(each=2, terms="version = 3\nepsilon_per = {week = 1}")),
+    ]
+    answered = 0
+    for seed in range(30):
+        rng, state, clock = random.Random(seed), dict[str, Any](), Clock()
+        asked: Counter[int] = Counter()
+        spent: dict[int, Fraction] = {}
+        for _ in range(25):
+            if rng.random() < 0.5:
+                clock.next_day(rng.choice([-400, -30, -7, -1, 1, 2, 7, 30, 400]))
+            surveyed = rng.choice(surveys[:2] if seed % 2 else surveys)
+            device = client(surveyed, state, clock=clock, most_queued=1000)
+            before = Fraction(device._loaded().exact)
+            name = rng.choice([asked.name for asked in surveyed.reported])
+            try:
+                device.answer(answers((name,)))
+            except AnswerRefusedError:
+                continue
+            week = int(clock.now) // 86_400 + 3
+            asked[week // 7] += 1
+            cost = Fraction(device._loaded().exact) - before
+            spent[week // 7] = spent.get(week // 7, Fraction(0)) + cost
+        assert max(asked.values(), default=0) <= (1 if seed % 2 else 2)
+        assert all(week <= 1 for week in spent.values())
+        answered += sum(asked.values())
+    assert answered > 60
 
 
 # What it costs, and what it shows

@@ -74,14 +74,20 @@ def command(
     if len(given) < len(answers):
         raise ValueError("a question has two answers: give one")
     transport = None if address is None else _transport(address, key, plain)
-    if not given and transport is None:
-        raise click.UsageError("give answers, or --to to send what waits")
     if published.segments and options["segment"] is None:
         names = listed(published.segments)
         raise ValueError(
             f"this survey needs the segment of the device: add --segment, one of {names}"
         )
     client = Client(published, state, **options)
+    if not given and transport is None:
+        drawn = listed(client.askable()) if published.terms.questions_each else ""
+        now = (
+            f"; this device is now asked {drawn or 'nothing'}"
+            if published.terms.questions_each
+            else ""
+        )
+        raise click.UsageError(f"give answers, or --to to send what waits{now}")
     sealed = None
     if given:
         try:
