@@ -274,6 +274,18 @@ def test_tables_of_codes_are_read_by_joint() -> None:
     assert "drink × milk: 210 reports" in good("joint two.toml private.parquet")
 
 
+@pytest.mark.parametrize("source", ["data.csv", "data.parquet"])
+@pytest.mark.parametrize("pair", ["drink=2 --keep copy", "drink --keep 10", "drink=copy --keep 2"])
+def test_the_answers_do_not_go_out_under_another_name_or_number(source: str, pair: str) -> None:
+    rows = table("data.parquet")
+    rows["copy"] = rows["drink"]
+    pq.write_table(pa.table(rows), "data.parquet")
+    with Path("data.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([list(rows), *zip(*rows.values(), strict=True)])
+    message = bad(f"encode coffee.json {source} --columns {pair} -o private.csv")
+    assert "that column has the answers to 'drink' as they are" in message
+
+
 # Sets of labels that are read
 
 

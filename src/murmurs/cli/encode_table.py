@@ -132,6 +132,7 @@ def write_private_table(
         check_options(question, {**own, "drop_missing": drops})
     parts: list[list[Reports]] = [[] for _ in sources]
     kept: list[list[Any]] = [[] for _ in settings.keep]
+    copies = {(question, keep) for question in names for keep in settings.keep}
     wanted = tuple(column for source in sources for column in source.columns) + settings.keep
     for path, chunk in _rows(paths, columns, wanted):
         if drop_missing:
@@ -143,11 +144,22 @@ def write_private_table(
             own_parts.append(_encoded(path, chunk, source, answers, options, random))
         for own_kept, values in zip(kept, of_questions, strict=True):
             own_kept += values
+        copies &= {
+            (question.name, name)
+            for question, answers in zip(questions, cells, strict=False)
+            for name, values in zip(settings.keep, cells[len(questions) :], strict=True)
+            if answers == values
+        }
     found = [
         np.concatenate(own) if own else source.asked.mechanism.shape.empty(0)
         for source, own in zip(sources, parts, strict=True)
     ]
     n = len(found[0])
+    for question, name in sorted(copies) if n else ():
+        raise ValueError(
+            f"--keep {name}: that column has the answers to {question!r} as they are, and these do "
+            "not go out"
+        )
     order = np.arange(n) if settings.keep_order else _shuffled(n, random)
     table: dict[str, list[Any]] = {}
     for source, reports in zip(sources, found, strict=True):
