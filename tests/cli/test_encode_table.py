@@ -213,6 +213,11 @@ def test_columns_may_have_other_names_than_questions() -> None:
     assert len(table("lines.parquet")["drink"]) == 2
 
 
+def test_data_without_a_survey_are_told_what_comes_first() -> None:
+    message = bad("encode data.parquet --columns drink -o private.parquet")
+    assert "as in murmurs encode survey.json data.parquet -o private.parquet" in message
+
+
 def test_missing_and_unknown_answers_are_refused_by_line_or_given_labels() -> None:
     Path("holes.csv").write_text("drink,milk\ntea,no\n,yes\ntea,\nchai,no\n")
     line = "encode coffee.json holes.csv --columns drink,milk -o private.parquet"

@@ -116,6 +116,10 @@ def test_weeks_months_days_and_segments_are_shown_side_by_side(exported: Path) -
 def test_the_same_people_report_every_week_and_others_in_other_segments(exported: Path) -> None:
     weeks = document(f"trend {exported} --question drink --by week")
     assert weeks["target"] == "respondents"
+    noted = run(f"trend {exported} --question drink --by week").stderr
+    assert noted == (
+        "Note: assumes the same people every week, and one report from each in every part.\n"
+    )
     assert document(f"trend {exported} --question drink --by segment")["target"] == "population"
     apart = document(f"trend {exported} --question drink --people different")
     assert apart["target"] == "population"
@@ -192,4 +196,4 @@ def test_of_questions_asked_together_the_largest_round_is_taken(tmp_path: Path) 
     store.close()
     result = run(f"estimate {tmp_path}/out/coffee-1/counts.parquet --json")
     assert json.loads(result.stdout)["n"] == 30
-    assert "in the largest round alone" in result.stderr
+    assert "in the round that began on 2027-01-11 alone" in result.stderr

@@ -56,7 +56,7 @@ _BYTES = 2**24
 
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("answers", type=input_files, nargs=-1, required=True, callback=expanded)
+@click.argument("answers", type=input_files, nargs=-1, callback=expanded, metavar="ANSWERS...")
 @click.option(
     "--question", "name", help="The question that is answered, if the survey has several."
 )
@@ -142,6 +142,11 @@ def command(
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
     """
+    if not answers:
+        raise click.UsageError(
+            "there are no ANSWERS: give the survey first, which says how to randomise them, and "
+            f"then the files, as in murmurs encode survey.json {survey} -o {output}"
+        )
     contract = read_survey(survey)
     random = Secure() if seed is None else np.random.default_rng(seed)
     chosen = Columns(column, by, file_format, delimiter, no_header)

@@ -155,9 +155,9 @@ def write_private_table(
         for source, own in zip(sources, parts, strict=True)
     ]
     n = len(found[0])
-    for question, name in sorted(copies) if n else ():
+    for answered, name in sorted(copies) if n else ():
         raise ValueError(
-            f"--keep {name}: that column has the answers to {question!r} as they are, and these do "
+            f"--keep {name}: that column has the answers to {answered!r} as they are, and these do "
             "not go out"
         )
     order = np.arange(n) if settings.keep_order else _shuffled(n, random)

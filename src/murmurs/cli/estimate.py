@@ -35,7 +35,7 @@ from murmurs.counts import Counts
 from murmurs.estimation import Estimate
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
-from murmurs.files.exported import is_exported, read_exported
+from murmurs.files.exported import assumption, is_exported, read_exported
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
 from murmurs.joint import Asked, Joint
@@ -88,7 +88,7 @@ def command(
     contract = None if survey is None else read_survey(survey)
     question, counted = read_counts(counts, contract, asked)
     if is_exported(counts):
-        say(f"Note: {counts} {read_exported(counts, asked).counts()[1]}.", err=True)
+        say(f"Note: {assumption([read_exported(counts, asked).counts()])}.", err=True)
     wanted = candidates_of(question, candidates, complete)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it

@@ -25,7 +25,7 @@ from murmurs.cli.output import (
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.several import estimated, estimates_of, names_of_files
 from murmurs.cli.suggestions import Choice
-from murmurs.files.exported import PARTS, By, is_exported, read_exported
+from murmurs.files.exported import PARTS, By, assumption, is_exported, read_exported
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
 from murmurs.rounds import people_of
@@ -101,7 +101,9 @@ def command(
         question, called, what = exported.asked, list(parts), f"{len(parts)} {each}s"
         if names is not None:
             called = _given(names, len(parts), f"{each}s")
-        read = [(question, exported.counts(rows, whose)[0]) for rows in parts.values()]
+        counted = [exported.counts(rows, whose) for rows in parts.values()]
+        say(f"Note: {assumption(counted)}.", err=True)
+        read = [(question, own.counts) for own in counted]
         estimates = estimated(question, read, candidates, complete)
         between: Asked = "different" if by == "segment" else whose
     elif len(counts) == 1:

@@ -144,7 +144,7 @@ def read_stamped(
     """
     if is_exported(path):
         exported = read_exported(path, asked)
-        return exported.survey.fingerprint, exported.asked, exported.counts(people=people)[0]
+        return exported.survey.fingerprint, exported.asked, exported.counts(people=people).counts
     data = contents(path)
     if is_header_of_reports(data):
         raise ValueError(f"{named(path)} is a file of reports: run murmurs count first")

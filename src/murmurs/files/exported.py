@@ -20,7 +20,15 @@ from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
 from murmurs.joint import Asked
 from murmurs.numerics.arrays import Integers
-from murmurs.rounds import drawn_part, people_of, repeatable, round_of, rounds_of
+from murmurs.rounds import (
+    Rounds,
+    assumption_of,
+    drawn_part,
+    people_of,
+    repeatable,
+    round_of,
+    rounds_of,
+)
 from murmurs.survey import Survey
 from murmurs.terms import Period, period_number
 
@@ -42,6 +50,14 @@ class Row(NamedTuple):
     cells: Integers
 
 
+class Counted(NamedTuple):
+    """Counts, what is assumed about their people, and the day of the only round that was taken."""
+
+    counts: Counts
+    rounds: Rounds
+    only: str | None
+
+
 @dataclass(frozen=True)
 class Exported:
     """The rows of one question of a survey."""
@@ -60,9 +76,7 @@ class Exported:
             return {"(none)" if key is None else key: rows for key, rows in found.items()}
         return {_first_day(by, rows[0].day): rows for rows in found.values()}
 
-    def counts(
-        self, rows: Sequence[Row] | None = None, people: People | None = None
-    ) -> tuple[Counts, str]:
+    def counts(self, rows: Sequence[Row] | None = None, people: People | None = None) -> Counted:
         """Return the counts of some rows, or of all, and what is assumed about the people.
 
         Whether the same people reported on several days is taken from the survey, unless ``people``
@@ -70,18 +84,22 @@ class Exported:
         taken alone.
         """
         chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
-        mechanism = self.asked.mechanism
+        mechanism, only = self.asked.mechanism, None
         whose = people or people_of(terms, mechanism)
-        alone = ""
         if whose == "same" and not repeatable(mechanism):
             kept = _largest_round(chosen, round_of(terms))
-            alone = ", in the largest round alone" if len(kept) < len(chosen) else ""
+            only = str(min(row.day for row in kept)) if len(kept) < len(chosen) else None
             chosen = kept
         rounds = rounds_of(_by_day(chosen), terms, whose, drawn_part(self.survey))
         zeros = np.zeros(mechanism.channel.cells, np.int64)
         cells = sum((row.cells for row in chosen), zeros)
         counts = Counts(mechanism, sum(row.n for row in chosen), cells)
-        return rounds.apply(counts), rounds.assumption + alone
+        return Counted(rounds.apply(counts), rounds, only)
+
+
+def assumption(several: Sequence[Counted]) -> str:
+    """Return what is assumed about the people of several counts, as a part of a sentence."""
+    return assumption_of([own.rounds for own in several], [own.only for own in several])
 
 
 def is_exported(path: Path) -> bool:
