@@ -213,6 +213,13 @@ def test_intervals_of_many_rounds_are_those_of_few_people() -> None:
     apply = rounds_of(numbers, Terms(every="week"), "same").apply
     low, high = mm.estimate(apply(counts)).interval()
     assert np.all((high - low)[:2] > 0.4)
+    assert np.all(high[2:] > 0.2)  # who is not among ten people may be many elsewhere
+    rare = mm.Counts(mm.KRR(4, 12.0), 520, np.array([260, 255, 5, 0]), 1, 52.0)
+    assert mm.estimate(rare).interval()[0][2] < 1e-9  # perhaps one of the ten, now and then
+    few, many = (mm.Counts(mm.KRR(4, 1.0), 5200, np.full(4, 1300), 1, a) for a in (1.0, 1.5))
+    widths = [np.subtract(*mm.estimate(c).interval()[::-1]).mean() for c in (few, many)]
+    errors = [mm.estimators.unbiased(c).standard_errors().mean() for c in (few, many)]
+    assert widths[1] / widths[0] == pytest.approx(errors[1] / errors[0], rel=0.02)
     days = {day: mm.Counts(mm.KRR(4, 12.0), 10, np.array([5, 5, 0, 0])) for day in numbers}
     found, rounds = pooled(days, Terms(every="week"))
     assert found == apply(counts)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from murmurs.boundary.checks import real
 from murmurs.boundary.texts import as_tuple
 from murmurs.counts import Counts
+from murmurs.inference.asked_again import limits_again
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Fit, Target, fitted
@@ -124,8 +125,10 @@ class Estimate:
         """
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
-        both = self.fit.limits(self._scale(target), min(each, 1 - 1e-14))
-        both = self.fit.widen(both)
+        scale, each = self._scale(target), min(each, 1 - 1e-14)
+        is_again = target == "population" and self.counts.again > 1
+        limits = limits_again(self.fit, scale, each) if is_again else self.fit.limits(scale, each)
+        both = self.fit.widen(limits)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
         return both.T
