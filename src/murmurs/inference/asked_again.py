@@ -30,4 +30,4 @@ def limits_again(fit: Fit, scale: Scale, level: float) -> Floats:
     above = np.hypot(np.maximum(noise[:, 1], shares) - shares, sampled[:, 1] - own)
     low = np.minimum(shares - below, sampled[:, 0])  # people are whole, shares of reports are not
     high = np.maximum(shares + above, sampled[:, 1])
-    return np.clip(np.stack([low, high], axis=1), 0.0, 1.0)
+    return np.asarray(np.clip(np.stack([low, high], axis=1), 0.0, 1.0))
