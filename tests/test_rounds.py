@@ -154,6 +154,11 @@ def test_questions_that_are_asked_together_take_one_round() -> None:
     assert repeatable(LOSUE)
     assert repeatable(mm.KRR(3, 1.0))
     assert not repeatable(mm.Product([LOSUE, mm.KRR(2, 1.0)]))
+    both = mm.Product([mm.KRR(2, 1.0), mm.KRR(2, 1.0)])
+    assert not repeatable(both)
+    rounds = rounds_of(weeks(2, 2), Terms(every="week"), "same")
+    with pytest.raises(ValueError, match="2 rounds of the same people cannot be estimated"):
+        rounds.apply(both.count([(0, 1), (1, 1), (0, 0), (1, 0)]))
 
 
 def test_counts_of_unequal_rounds_are_not_added_or_written_without_a_word(tmp_path: Any) -> None:

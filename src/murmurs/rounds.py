@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from murmurs.counts import CountedMechanism, Counts, People, pool
+from murmurs.mechanisms.combined import Combined
 from murmurs.survey import Survey
 from murmurs.terms import Period, Terms, period_number
 
@@ -92,6 +93,11 @@ class Rounds:
         """Return counts of these reports that know whose they are."""
         if self.people == "different" or self.number < 2:
             return counts
+        if not repeatable(counts.mechanism):
+            raise ValueError(
+                f"{self.number} rounds of the same people cannot be estimated together for "
+                f"{counts.mechanism}: use the counts of one round"
+            )
         kept: float = self.kept if counts.mechanism.is_longitudinal else 1
         return dataclasses.replace(counts, times=kept if kept > 1 else 1, again=self.sampled / kept)
 
@@ -171,6 +177,8 @@ def repeatable(mechanism: CountedMechanism) -> bool:
 
     Questions that are asked together are not: their table is about one report of each person.
     """
+    if isinstance(mechanism, Combined):
+        return False
     if not mechanism.is_longitudinal:
         return True
     try:

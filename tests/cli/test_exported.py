@@ -176,13 +176,19 @@ def test_the_export_has_the_survey_in_its_metadata(exported: Path) -> None:
     assert read_exported(exported, "drink").survey.fingerprint == SURVEY.fingerprint
 
 
-def test_of_questions_asked_together_the_largest_round_is_taken(tmp_path: Path) -> None:
-    """The same people cannot be added up in a table of several questions with permanent noise."""
+@pytest.mark.parametrize(
+    "mechanism",
+    ['{name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}', '{name = "KRR", epsilon = 2.0}'],
+)
+def test_of_questions_asked_together_the_largest_round_is_taken(
+    tmp_path: Path, mechanism: str
+) -> None:
+    """Tests of association take every report for another person, whatever the noise."""
     survey = Survey.from_toml(
         'name = "coffee"\nevery = "week"\n[[questions]]\nname = "drink"\nlabels = ["a", "b"]\n'
-        'mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}\n'
+        f"mechanism = {mechanism}\n"
         '[[questions]]\nname = "cups"\nlabels = ["c", "d"]\n'
-        'mechanism = {name = "LOSUE", epsilon = 2.0, epsilon_permanent = 4.0}\n'
+        f"mechanism = {mechanism}\n"
         '[[joint]]\nquestions = ["drink", "cups"]\n'
     )
     joint, form, random = survey.joints[0], SubmissionForm(survey), np.random.default_rng(1)

@@ -18,7 +18,7 @@ from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
-from murmurs.joint import Asked
+from murmurs.joint import Asked, Joint
 from murmurs.numerics.arrays import Integers
 from murmurs.rounds import (
     Rounds,
@@ -86,7 +86,8 @@ class Exported:
         chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
         mechanism, only = self.asked.mechanism, None
         whose = people or people_of(terms, mechanism)
-        if whose == "same" and not repeatable(mechanism):
+        together = isinstance(self.asked, Joint) or not repeatable(mechanism)
+        if whose == "same" and together:  # a table is about one report of each person
             kept = _largest_round(chosen, round_of(terms))
             only = str(min(row.day for row in kept)) if len(kept) < len(chosen) else None
             chosen = kept
