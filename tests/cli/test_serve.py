@@ -31,7 +31,7 @@ from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
 from murmurs.collect.tokens import new_token
-from murmurs.submission import BINARY_TYPE, SubmissionForm
+from murmurs.submission import BINARY_TYPE, JSON_TYPE, SubmissionForm
 from murmurs.survey import Survey
 from tests.cli.test_cli import example_of
 from tests.collect.made import PLAIN, submission
@@ -130,6 +130,8 @@ def test_start_fails_with_a_sentence(desk: Path) -> None:
     (desk / "file").write_text("tea")
     assert "file" in said("serve coffee.json --store file --port 0")
     assert "go together" in said("serve coffee.json --store collected --certfile coffee.json")
+    assert "above 0, as in people=10" in said("serve --store collected --limit people=0")
+    assert "there is no limit 'person'" in said("serve --store collected --limit person=1")
     nowhere = "postgresql://127.0.0.1:1/x"
     assert "cannot reach the PostgreSQL database x" in said(f"serve --store {nowhere} --port 0")
 
@@ -167,6 +169,20 @@ def write_certificate() -> None:
     Path("cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
     plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     Path("key.pem").write_bytes(plain)
+
+
+def test_limits_of_the_command_line_are_those_of_the_collector(desk: Path) -> None:
+    form = SubmissionForm(PLAIN)
+    with served("serve coffee.json --store collected --limit people=2 --limit json=1KiB") as (
+        _,
+        told,
+    ):
+        for people, status in ((2, 200), (3, 413)):
+            body = form.to_json(submission(PLAIN, people, people=people))
+            sent = ask(told["url"], "POST", "/submissions", body, Content_Type="application/json")
+            assert sent[0] == status
+        long = ask(told["url"], "POST", "/submissions", b" " * 1025, Content_Type=JSON_TYPE)
+        assert json.loads(long[1])["error"] == "size"
 
 
 def test_the_collector_speaks_tls(desk: Path) -> None:

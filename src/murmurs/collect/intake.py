@@ -33,20 +33,12 @@ class Intake:
         sizes = self._limits.of(has_token=key is not None)
         reads = read_json if media == JSON_TYPE else read_bytes
         try:
-            found = reads(body, form_of, most=sizes.submissions)
+            return reads(body, form_of, most=sizes.submissions, people=sizes.people)
         except BadSubmissionError as error:
-            status = 413 if error.reason == "batch" else 400
-            raise RefusedError(status, error.reason, str(error), submission=error.number) from None
-        people = sum(submission.people for submission in found)
-        if people > sizes.people:
+            if error.reason != "batch":
+                raise RefusedError(400, error.reason, str(error), submission=error.number) from None
             more = "" if key is not None else "; a relay with a token may send more"
-            raise RefusedError(
-                413,
-                "batch",
-                f"this request has the reports of {people} people; at most {sizes.people} are "
-                f"taken at once{more}",
-            )
-        return found
+            raise RefusedError(413, "batch", f"{error}{more}") from None
 
     def _form(self, fingerprint: str, day: int, key: Token | None) -> SubmissionForm:
         """Return the form of the survey that a submission is for, if the survey takes any."""

@@ -20,7 +20,13 @@ from murmurs.submission.json_form import (
     one_in,
     refuse_repeated_keys,
 )
-from murmurs.submission.submission import ID_BYTES, NO_SUBMISSION, BadSubmissionError, Submission
+from murmurs.submission.submission import (
+    ID_BYTES,
+    NO_SUBMISSION,
+    BadSubmissionError,
+    Submission,
+    too_many_people,
+)
 from murmurs.survey import Survey
 from murmurs.wire import BadReportError, Shape
 
@@ -184,11 +190,11 @@ class SubmissionForm:
         named = self._segments[segment - 1] if segment else None
         return self._checked(identity, columns, named), place
 
-    def taken(self, found: list[JSONForm]) -> list[Submission]:
+    def taken(self, found: list[JSONForm], most: int | None = None) -> list[Submission]:
         """Return submissions that were read from JSON, with all their reports packed at once.
 
-        Names are looked at before any report is: whoever sends many that are unknown, or reports
-        to them, is refused after the first.
+        Names are looked at before any report is, and the number of people, at most ``most``, before
+        any report is read: whoever sends too much is refused after little work.
         """
         known = self._shapes.keys()
         for one in found:
@@ -202,6 +208,8 @@ class SubmissionForm:
             for name, text in one.reports.items():
                 column = column_in(text)
                 if isinstance(column, list):
+                    if most is not None and len(column) > most:
+                        raise too_many_people(most)
                     own[name] = len(column)
                     columns[name] += column
                 else:

@@ -35,6 +35,14 @@ class BadSubmissionError(ValueError):
         self.reason, self.rule, self.number = reason, rule, number
 
 
+def too_many_people(most: int) -> BadSubmissionError:
+    """Return the refusal of a request with more people than one may have."""
+    return BadSubmissionError(
+        "batch",
+        f"this request has the reports of more than {most} people: send them in several requests",
+    )
+
+
 class Submission(msgspec.Struct, frozen=True):
     """The reports of ``people`` people to some questions of a survey, packed one after another.
 

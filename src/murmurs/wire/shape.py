@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -16,8 +16,8 @@ Reports = NDArray[Any]
 """Many reports: integers, rows of packed bits, or records, depending on the shape."""
 
 
-_AT_ONCE = 256
-"""How many JSON values are read together, once it is known that one of them is no report."""
+_FEW = 16
+"""How many JSON values are read one by one, once it is known that one of them is no report."""
 
 
 def smallest_unsigned(count: int) -> np.dtype[Any]:
@@ -92,28 +92,29 @@ class Shape(ABC, Generic[Report]):
         found = self._bulk(values) if values else self.empty(0)
         if found is not None:
             return self.check(found)
-        rows = []
-        for start in range(0, len(values), _AT_ONCE):  # to be slow only next to a bad report
+        return self.from_bytes(self._searched(values))
+
+    def _searched(self, values: list[Any]) -> bytes:
+        """Return the bytes of reports; find the first value that is none by halving the list."""
+        if len(values) <= _FEW:
+            return b"".join(self._one_by_one(values))
+        half, rows = len(values) // 2, []
+        for start, part in ((0, values[:half]), (half, values[half:])):
             try:
-                rows.append(self._some_from_json(values[start : start + _AT_ONCE]))
+                found = self._bulk(part)
+                rows.append(self._searched(part) if found is None else self.check(found).tobytes())
             except BadReportError as error:
                 raise error.after(start) from None
-        return self.from_bytes(b"".join(rows))
+        return b"".join(rows)
 
-    def _some_from_json(self, values: list[Any]) -> bytes:
-        """Return the bytes of a few reports; refuse the first value that is none."""
-        found = self._bulk(values)
-        if found is not None:
-            return np.ascontiguousarray(self.check(found)).tobytes()
-        rows = []
+    def _one_by_one(self, values: list[Any]) -> Iterator[bytes]:
         for position, value in enumerate(values):
             try:
-                rows.append(self.pack(self.from_json(value)))
+                yield self.pack(self.from_json(value))
             except BadReportError as error:
                 raise BadReportError(position, error.rule) from None
             except (TypeError, ValueError) as error:
                 raise BadReportError(position, f"is refused: {error}") from None
-        return b"".join(rows)
 
     def unpack(self, data: bytes) -> Report:
         """Return the report that the bytes represent; refuse other bytes."""
