@@ -367,6 +367,8 @@ def test_what_may_take_long_is_not_computed_where_submissions_are_taken() -> Non
     many = mm.Survey("many", (mm.Question("q", labels, epsilon=1.0), SURVEY.question("drink")))
     assert not is_long(many, "q", 0, "estimate")
     assert is_long(many, "q", 0, "trend")
+    assert is_long(many, "q", 0, "estimate", "em")
+    assert not is_long(many, "drink", 0, "estimate", "em")
     assert is_long(many, "q", 0, "compare")
     assert not is_long(many, "drink", 0, "trend")
     assert is_long(SURVEY, "cat", 101, "trend")

@@ -110,7 +110,7 @@ class Asking:
     def is_long(self) -> bool:
         """Whether the result may take more than a moment: it is then computed by the worker."""
         count = 0 if isinstance(self.candidates, Mapping) else len(self.candidates or ())
-        if self.options.method == LIKELIHOOD or is_long(self.survey, self.name, count, self.kind):
+        if is_long(self.survey, self.name, count, self.kind, self.options.method):
             return True
         if self.kind != "trend":
             return False

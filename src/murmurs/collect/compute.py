@@ -39,6 +39,9 @@ from murmurs.survey import Survey
 LIKELIHOOD = "report_likelihood"
 """The method that needs the reports themselves."""
 
+ITERATIVE = ("likelihood", "composite", "em", "regression", "selection")
+"""Methods whose time depends on the counts: minutes are possible with thousands of answers."""
+
 Kind = Literal["estimate", "trend", "compare"]
 
 Progress = Callable[[float], None]
@@ -126,12 +129,15 @@ def is_pooled(survey: Survey, name: str) -> bool:
     return repeatable(asked.mechanism)
 
 
-def is_long(survey: Survey, name: str, candidates: int, kind: Kind) -> bool:
+def is_long(
+    survey: Survey, name: str, candidates: int, kind: Kind, method: str | None = None
+) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
-    if isinstance(asked, Joint) or is_searched(survey, name):
+    if isinstance(asked, Joint) or is_searched(survey, name) or method == LIKELIHOOD:
         return True
-    if kind != "estimate" and max(candidates, len(asked.labels)) > 100:
+    is_quick = kind == "estimate" and method not in ITERATIVE
+    if not is_quick and max(candidates, len(asked.labels)) > 100:
         return True
     return candidates > 500 or len(asked.labels) > 5000
 
