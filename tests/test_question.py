@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 from typing import Any
@@ -637,3 +638,21 @@ def test_an_open_question_is_simulated_from_a_labelled_series() -> None:
     assert cats.simulate(frame, np.random.default_rng(1)) == wanted
     with pytest.raises(TypeError, match="is open: people is a mapping from string to number"):
         cats.simulate([700, 300])
+
+
+def test_a_scale_with_shrunk_shares_says_that_their_mean_is_biased() -> None:
+    """77 ages: the mean of shrunk shares moves by years, that of unbiased ones by noise only."""
+    ages, rng = np.arange(18, 95), np.random.default_rng(1)
+    law = np.exp(-(((ages - 36) / 15) ** 2) / 2)
+    question = mm.Question("age", [str(a) for a in ages], epsilon=1.0, ordered=True)
+    counts = question.simulate(rng.multinomial(5000, law / law.sum()), rng)
+    found = question.estimate(counts)
+    assert any("mean of these shares is biased" in note for note in found.notes)
+    assert found.shares @ ages > law @ ages / law.sum() + 5
+    for other in (
+        question.estimate(counts, "unbiased"),
+        dataclasses.replace(question, ordered=False).estimate(counts),
+    ):
+        assert not any("mean" in note for note in other.notes)
+    clear = question.simulate(np.rint(10**9 * law / law.sum()).astype(np.int64), rng)
+    assert not any("mean" in note for note in question.estimate(clear).notes)

@@ -37,6 +37,13 @@ GIVEN = "it was given"
 """Why a question has its mechanism, where the caller named it."""
 
 
+SHRUNK_MEAN = "a mean of these shares is biased, as they are shrunk: take it from `unbiased`"
+"""The note on a scale whose shares noise has moved."""
+
+MOVED = 0.1
+"""The sum of the changes of all shares from which on they count as moved."""
+
+
 @dataclass(frozen=True)
 class Question:
     """A question with its answers and its mechanism; answer j has labels[j].
@@ -471,7 +478,9 @@ class Question:
             if candidates is not None or complete:
                 raise ValueError(f"{self._called} has labels: it takes no candidates")
             found = estimators.estimate(counts, method, labels=self.labels)
-        return dataclasses.replace(found, title=self.text or self.name, ordered=self.ordered)
+        notes = found.notes + ((SHRUNK_MEAN,) if self.ordered and _is_shrunk(found) else ())
+        title = self.text or self.name
+        return dataclasses.replace(found, title=title, ordered=self.ordered, notes=notes)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""
@@ -488,3 +497,9 @@ def _present(codes: Any) -> Any:
     """Return the codes without those of missing answers."""
     missing = codes == MISSING
     return codes[~missing] if missing.any() else codes
+
+
+def _is_shrunk(found: Estimate) -> bool:
+    """Return whether the estimator has moved shares, which moves their mean on a scale."""
+    moved = float(np.abs(found.shares - found.unbiased).sum())
+    return found.method == "shrinkage" and moved > MOVED
