@@ -166,8 +166,8 @@ def command(
         )
     if plot is not None:
         lines = len({(row.mechanism, row.estimator) for row in found.rows})
-        one = len(set(epsilons)) == 1
-        save_plot(found.plot, plot, rows=one and lines > 10, size=None if one else size_for(lines))
+        groups = len({row.mechanism for row in found.rows})
+        save_plot(found.plot, plot, size=size_for(lines, len(set(epsilons)), groups))
     # Where nothing is cut, several estimators are the same, and the last digits must not decide.
     ranked = sorted(found.rows, key=lambda row: (row.epsilon, float(f"{row.l1:.9g}")))
     found = dataclasses.replace(found, rows=tuple(ranked))

@@ -118,9 +118,10 @@ def command(
             _note_order(called)
         question, estimates = estimates_of(counts, candidates, complete, asked)
     found = trend(estimates, called, people=between, target=target)
-    table = found.table()
+    table = found.table(level=level)
     if plot is not None:
-        save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, rows=False)
+        size = found.plot_size(joined=not groups)
+        save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, size=size)
     if as_json:
         print_json({"question": question.name, **found.to_document(level)})
         return
@@ -128,8 +129,8 @@ def command(
         print_csv(found.to_csv(level))
         return
     reports = numbered(sum(estimate.n for estimate in estimates), "report")
-    say(f"{question.text or question.name}: {reports} in {what}\n\n{table}")
-    say(f"\n{found.conclusion}")
+    say(f"{question.text or question.name}\n{reports} in {what}\n\n{table}")
+    say(found.conclusion)
     for note in found.notes:
         say(f"Note: {note}.")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from murmurs.boundary.checks import shown as quoted
+from murmurs.present.glyphs import drawable, families
+from murmurs.present.layout import cut, split
+from murmurs.present.palette import INK
 from murmurs.present.text import printable
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ WIDE = (8.0, 4.6)
 _TITLE = 86
 """Characters of a label on the left and the title together."""
 
-_ACROSS, _MOST_NAMES = 80, 26
-"""Characters that fit below the axes, and the most names there."""
+_BETWEEN_PANELS = 0.1
+"""The part of the width of a panel that is left free beside it."""
+
+_ACROSS, _MOST_NAMES, _SHORT = 80, 26, 6
+"""Characters that fit below the axes, the most names there, and those of a name never slanted."""
 
 
 def new_axes(width: float, height: float) -> Axes:
@@ -49,7 +54,7 @@ def axes_for(given: Axes | None, width: float, height: float) -> Axes:
 
 
 def wrapped(text: str, width: int, most: int = 3) -> str:
-    r"""Return a text on at most so many lines of this width; control characters are written out.
+    r"""Return a text on at most so many lines of this width, with letters that can be drawn.
 
     >>> wrapped("I would rather come by car", 14)
     'I would rather\ncome by car'
@@ -57,17 +62,24 @@ def wrapped(text: str, width: int, most: int = 3) -> str:
     'one\ntwo…'
     """
     lines: list[str] = []
-    for line in printable(text, keep="\n").split("\n"):
-        lines += textwrap.wrap(line, width) or [""]
-    return "\n".join([*lines[: most - 1], lines[most - 1] + "…"] if len(lines) > most else lines)
+    for line in drawable(printable(text, keep="\n")).split("\n"):
+        lines += split(" ".join(line.split()), width)
+    return "\n".join(cut(lines, most))
+
+
+def label_style() -> dict[str, Any]:
+    """Return the style of texts that people wrote: no formulas, and fonts with more letters."""
+    return {"parse_math": False, "fontfamily": families()}
 
 
 def name_places(axes: Axes, given: Sequence[str]) -> None:
     """Name the places on the horizontal axis: side by side or, if that is too long, slanted."""
-    every = -(-len(given) // _MOST_NAMES)
+    longest = max(map(len, given))
+    fitting = _ACROSS // (2 + longest) if longest <= _SHORT else _MOST_NAMES
+    every = -(-len(given) // fitting)
     names = [wrapped(name, max(10, _ACROSS // len(given))) for name in given[::every]]
     slanted = len(names) * (2 + max(len(line) for n in names for line in n.split("\n"))) > _ACROSS
-    axes.set_xticks(range(0, len(given), every), names, parse_math=False)
+    axes.set_xticks(range(0, len(given), every), names, **label_style())
     if slanted:
         for tick in axes.get_xticklabels():
             tick.set(rotation=40, ha="right", rotation_mode="anchor")
@@ -106,4 +118,24 @@ def entitle(axes: Axes, title: str, width: int | None = None) -> None:
     ``width`` is that room in characters, where the labels are numbers.
     """
     text = wrapped(title, room(axes) if width is None else width, most=4)
-    axes.set_title(text, loc="left", parse_math=False, fontsize="medium")
+    axes.set_title(text, loc="left", fontsize="medium", color=INK, **label_style())
+
+
+def panels(axes: Axes, count: int, across: int) -> list[Axes]:
+    """Return small axes within axes, row by row, with room above each for two lines."""
+    axes.axis("off")
+    rows = -(-count // across)
+    wide, high = 1 / across, 1 / rows
+    inches = axes.get_position().height * axes.get_figure(root=True).get_size_inches()[1] / rows  # type: ignore[union-attr]
+    above, below = min(0.45 / inches, 0.4), min(0.25 / inches, 0.25)
+    return [
+        axes.inset_axes(
+            (
+                (n % across) * wide,
+                1 - (n // across + 1) * high + below * high,
+                wide * (1 - _BETWEEN_PANELS * (across > 1)),
+                high * (1 - above - below),
+            )
+        )
+        for n in range(count)
+    ]

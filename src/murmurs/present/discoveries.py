@@ -9,7 +9,7 @@ import numpy as np
 
 from murmurs.numerics.arrays import Floats
 from murmurs.present.axes import axes_for, entitle
-from murmurs.present.palette import BAR, CALM, INK, MARK
+from murmurs.present.palette import DATA, INK, QUIET, SECOND
 from murmurs.present.text import printable
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plot_discovery(
     axes.set_xlim(0.3, max(len(shown), 9) + 0.7)
     axes.set_ylim(bottom, top)
     ranks = shown + 1
-    axes.vlines(ranks, np.maximum(low, bottom), high, color=BAR, linewidth=2.2)
+    axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=2.2)
     axes.plot(ranks, np.maximum(share, bottom), "o", color=INK, markersize=3.5)
     for name, rank, end in zip(names, ranks, high, strict=False):
         text = axes.annotate(
@@ -79,8 +79,8 @@ def plot_discovery(
     axes.spines[["top", "right"]].set_visible(False)
     beside = axes.inset_axes((1.03, 0.0, _BESIDE, 1.0), sharey=axes)
     levels = np.geomspace(bottom, top, 200)
-    beside.plot(100 * chance(levels / 100), levels, color=MARK, linewidth=1.8)
-    beside.fill_betweenx(levels, 0, 100 * chance(levels / 100), color=MARK, alpha=0.12)
+    beside.plot(100 * chance(levels / 100), levels, color=SECOND, linewidth=1.8)
+    beside.fill_betweenx(levels, 0, 100 * chance(levels / 100), color=SECOND, alpha=0.12)
     beside.set_xlim(0, 104)
     beside.set_xticks([0, 50, 100])
     beside.get_xticklabels()[-1].set_horizontalalignment(
@@ -90,7 +90,7 @@ def plot_discovery(
     beside.tick_params(axis="y", labelleft=False, which="both", length=0)
     beside.spines[["top", "right"]].set_visible(False)
     for panel in (axes, beside):
-        panel.axhline(100 * floor, color=CALM, linewidth=1.1, linestyle="--")
+        panel.axhline(100 * floor, color=QUIET, linewidth=1.1, linestyle="--")
     axes.annotate(
         f"noise floor {100 * floor:.2g} %",
         (axes.get_xlim()[0], 100 * floor),
@@ -98,7 +98,7 @@ def plot_discovery(
         textcoords="offset points",
         ha="left",
         va="top",
-        color=CALM,
+        color=QUIET,
         fontsize="small",
     )
     entitle(axes, title)

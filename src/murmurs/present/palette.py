@@ -19,8 +19,17 @@ SERIES = (
 )
 """A colour and a mark for each of at most eight series."""
 
-BAR, INK, MARK, CALM, GREY = "#77aadd", "#222222", "#d55e00", "#0072b2", "#999999"
-"""Bars, lines and text; what stands out; what does not; what is left in the background."""
+INK, QUIET, LINE = "#15181b", "#626970", "#e3e3dd"
+"""Text and ticks; labels of less weight; lines in the background, which nothing depends on."""
+
+DATA, STEM, SECOND = "#0072b2", "#cfe4f1", "#b84a00"
+"""Data; the pale bar below an interval; a second series, such as the truth of a simulation."""
+
+GREY = "#b9bec3"
+"""What is left in the background."""
+
+HEAT = ("#f0a873", "#fadcc5", "#f1f1ed", "#c9e1f0", "#86bde0", "#4a9bd0")
+"""From surely below, below and as expected to above, surely above, and far above."""
 
 ABOVE, BELOW = "#d55e00", "#0072b2"
 """More than expected, and less: both ends of a scale whose middle is white."""
