@@ -23,8 +23,11 @@ from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
-from murmurs.present.plots import plot_shares
-from murmurs.present.text import Order, shares_html, shares_table
+from murmurs.present.axes import WIDE
+from murmurs.present.layout import fold
+from murmurs.present.notebook import shares_html
+from murmurs.present.plots import LONG_SCALE, plot_shares
+from murmurs.present.text import Order, shares_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -257,7 +260,8 @@ class Estimate:
         ``order`` is "share" (the largest on top) or "listed" (as the answers are listed, the
         default for ordered answers). ``truth`` are shares to mark, if they are known. Without
         these, the table of two questions is drawn in cells, coloured by their ratio to
-        independence; otherwise there is a bar for each answer.
+        independence. Otherwise there is a row for each answer; answers that were not detected are
+        outlines. More than twenty ordered answers are a line with a band.
         """
         if order is None and truth is None:
             cells = self._plot_cells(axes, level, target, title, limit)
@@ -274,7 +278,17 @@ class Estimate:
             limit,
             self._order(order),
             truth,
+            self._seen(),
         )
+
+    def _seen(self) -> NDArray[np.bool_] | None:
+        """Return which answers were detected; None if that was not tested."""
+        if self.n == 0 or not self.fit.tells_absence:
+            return None
+        try:
+            return self.detected().present
+        except ImportError:
+            return None
 
     def _plot_cells(
         self, axes: Axes | None, level: float, target: Target, title: str | None, limit: int
@@ -285,7 +299,7 @@ class Estimate:
     @property
     def plot_size(self) -> tuple[float, float] | None:
         """The width and the height that a plot needs, in inches, unless it has one row a label."""
-        return None
+        return WIDE if self.ordered and len(self.shares) > LONG_SCALE else None
 
     def _order(self, order: Order | None) -> Order:
         return order if order is not None else "listed" if self.ordered else "share"
@@ -310,13 +324,13 @@ class Estimate:
 
     @property
     def explanation(self) -> str:
-        """The estimator, why it was used, and the notes."""
-        lines = [f"Estimator: {self.method}, because {self.why}."]
+        """The estimator and the notes; `why` says why this estimator was used."""
+        lines = [f"Estimator: {self.method}."]
         lines += [f"Note: {note}." for note in self.notes]
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{self.explanation}"
+        return f"{self.table()}\n\n{fold(self.explanation)}"
 
     def __repr__(self) -> str:
         largest = (-self.shares).argsort(kind="stable")[:3]

@@ -63,7 +63,7 @@ def test_compare_prints_the_difference_of_the_library(desk: Path, target: str) -
     assert {key: document[key] for key in wanted.to_document(0.9)} == wanted.to_document(0.9)
     assert good(f"{line} --csv") == wanted.to_csv(0.9)
     text = good(line)
-    assert "What do you drink?: week3.json (6000 reports) minus week1.json (6000 reports)" in text
+    assert "drink?\nweek3.json (6,000 reports) minus week1.json (6,000 reports)\n" in text
     assert wanted.table(level=0.9) in text
     assert wanted.conclusion in text
 
@@ -78,7 +78,7 @@ def test_trend_prints_the_trend_of_the_library(desk: Path) -> None:
     assert document == {"question": "drink", **wanted.to_document(0.8)}
     assert good(f"{line} --csv") == wanted.to_csv()
     text = good(line)
-    assert text.startswith("What do you drink?: 18000 reports in 3 files")
+    assert text.startswith("What do you drink?\n18,000 reports in 3 files\n")
     assert wanted.table() in text
     assert wanted.conclusion in text
 
@@ -240,7 +240,7 @@ def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
     this, other = (estimate_of(desk / f"week{number}.json") for number in (3, 1))
     wanted = this.difference(other, names=("law", "arts"))
     text = good(line)
-    assert text.startswith("What do you drink?: law (6000 reports) minus arts (6000 reports)")
+    assert text.startswith("What do you drink?\nlaw (6,000 reports) minus arts (6,000 reports)\n")
     assert wanted.table() in text
     assert wanted.conclusion in text
     assert "chang" not in text
@@ -299,7 +299,7 @@ def test_weeks_in_the_order_of_a_shell_are_noted(desk: Path) -> None:
     for week in (9, 10, 11):
         (desk / f"counts-{week}.json").write_bytes((desk / "week1.json").read_bytes())
     globbed = "trend counts-10.json counts-11.json counts-9.json"
-    note = run(globbed).stderr
+    note = " ".join(run(globbed).stderr.split())
     assert "10 first, 9 last. If they are periods" in note
     assert "in the order of time: 9 first, 11 last." in note
     for line in (

@@ -314,7 +314,7 @@ def test_what_is_whole_of_a_cut_file_is_counted_when_asked_for(desk: Path) -> No
     result = run("count coffee.json reports.bin long.bin -o x.json --salvage")
     assert result.exit_code == 0
     assert result.stderr == "long.bin is incomplete: its first 8192 reports are counted\n"
-    assert result.stdout == "8492 reports to 'drink' counted; written to x.json\n"
+    assert result.stdout == "8,492 reports to 'drink' counted; written to x.json\n"
     assert read_counts(desk / "x.json")[1].n == 8492
     document = json.loads(good("count coffee.json long.bin -o x.json --salvage --json"))
     assert document == {

@@ -141,7 +141,7 @@ def test_files_of_single_questions_with_aligned_rows_give_the_same_table(desk: P
     for name in ("drink", "sugar"):
         good(f"encode single.toml answers.csv --question {name} --column {name} -o {name}.bin")
     text = good("joint single.toml drink.bin sugar.bin -o out.json")
-    assert "drink × sugar: 200 reports" in text
+    assert "drink × sugar\n200 reports\n" in text
     assert table_of("out.json") == TRUTH
     assert read_counts("out.json", Survey.from_toml(QUESTIONS))[1].n == 200
     assert good("joint out.json").splitlines()[2:] == text.splitlines()[2:]
@@ -210,7 +210,7 @@ def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
         Path("three.toml").write_text(QUESTIONS + third + text)
         good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
         shown = good("joint three.json --question drink --question milk --plot milk.png")
-        assert shown.startswith("drink × milk: 1000 reports\n\ndrink ╲ milk")
+        assert shown.startswith("drink × milk\n1,000 reports\n\ndrink ╲ milk")
         assert re.search(r"^tea .*30\.0+.*20\.0+.*50\.0+$", shown, re.MULTILINE)
         assert Path("milk.png").exists()
         Path("milk.png").unlink()
@@ -223,7 +223,7 @@ def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
     Path("three.toml").write_text(QUESTIONS + third + both)
     good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
     line = "joint three.json --question drink --question milk --method em"
-    assert "Estimator: em, because it was asked for by name." in good(line)
+    assert "Estimator: em." in good(line)
 
 
 def test_open_questions_take_a_list_each(desk: Path) -> None:

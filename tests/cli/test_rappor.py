@@ -126,11 +126,11 @@ def test_the_example_of_the_help_runs(name: str, desk: Path) -> None:
 
 
 def test_from_reports_to_strings(desk: Path) -> None:
-    assert "50000 reports in 32 cohorts counted" in good(
+    assert "50,000 reports in 32 cohorts counted" in good(
         "rappor sum --params params.csv reports.csv -o again.csv"
     )
     text = good(f"{DECODE} -o results.csv")
-    assert "50000 reports in 32 cohorts, f = 0.3" in text
+    assert "50,000 reports in 32 cohorts, f = 0.3" in text
     assert "3 of 5 strings detected (bonferroni, 0.05)." in text
     limits = r"\d+\.\d %, \d+\.\d % … \d+\.\d %\.$"
     assert re.search(rf"^\(other\), strings that are not in the map: {limits}", text, re.MULTILINE)

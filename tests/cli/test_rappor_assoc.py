@@ -54,7 +54,7 @@ def test_the_table_has_the_lines_of_google_rappor_and_limits(desk: Path) -> None
     A table that takes food and ripeness as independent would be 3 to 17 points off.
     """
     text = good(f"{ASSOC} -o table.csv --level 0.9999999")
-    assert "20000 reports of food and raw" in text
+    assert "20,000 reports of food and raw" in text
     assert "Estimator: report_likelihood" in text
     assert "The answers go together: p < 1e-6 (score test, 3 degrees of freedom)." in text
     lines = lines_of(desk / "table.csv")
@@ -149,7 +149,7 @@ def test_lines_with_an_empty_value_are_refused_or_left_out(desk: Path) -> None:
     assert "two.csv, line 20002: raw is empty: complete the line, or leave out such lines" in text
     document = json.loads(good(f"{ASSOC} --remove-bad-rows --json"))
     assert (document["n"], document["left_out"]) == (20_000, 2)
-    assert "20000 reports of food and raw, 2 lines left out" in good(f"{ASSOC} --remove-bad-rows")
+    assert "20,000 reports of food and raw, 2 lines left out" in good(f"{ASSOC} --remove-bad-rows")
 
 
 SCHEMA = "metric,var,var_type,params\nm,food,string,params\nm,raw,boolean,params\n"

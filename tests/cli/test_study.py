@@ -42,7 +42,7 @@ def test_where_nothing_is_wrong_the_smallest_error_is_zero_and_is_said() -> None
     """At epsilon 30 and 5 people, several pairs have no error but that of arithmetic."""
     result = run("study data.txt --repetitions 2 --epsilon 30 --seed 1")
     assert result.exit_code == 0, result.output
-    assert re.search(r"^KRR +default +data.txt +3 +5 +30 +0 ± 0", result.stdout, re.MULTILINE)
+    assert re.search(r"^KRR +default +0 ± 0", result.stdout, re.MULTILINE)
     one = "study data.txt --repetitions 2 --epsilon 30 --seed 1 --mechanism KRR --mechanism OUE"
     assert run(f"{one} --estimator default").exit_code == 0
     for row in document(one)["rows"]:
@@ -58,7 +58,7 @@ def test_a_choice_with_errors_is_compared_with_a_smallest_error_of_zero(
 
     monkeypatch.setattr(study, "choose", lambda k, e: Choice(OUE(k, e), "for this test"))
     line = "study data.txt --repetitions 9 --epsilon 30 --seed 1 --mechanism KRR --mechanism OUE"
-    told = run(line).stdout.splitlines()[-1]
+    told = " ".join(run(line).stdout.split())
     assert re.search(r"murmurs takes OUE with default: l1 0\.\d+, not within two", told)
 
 

@@ -523,7 +523,7 @@ def test_an_estimate_says_what_made_it_and_why(name: str) -> None:
     for estimate in informed(name):
         assert estimate.method == name
         assert estimate.why == "it was asked for by name"
-        assert f"Estimator: {name}, because it was asked for by name." in estimate.explanation
+        assert f"Estimator: {name}." in estimate.explanation
         assert estimate.n == estimate.counts.n == 1000
         assert math.isfinite(estimate.gap)
         assert estimate.gap >= 0

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from scipy.stats import chi2_contingency
 
 import murmurs as mm
 from murmurs import KRR, Joint, JointEstimate, Question, Subset
 from murmurs.inference.combined import distances_by_shares
 from murmurs.present.crosstabs import Crosstab, crosstab_html, crosstab_text
+from murmurs.present.palette import HEAT
 
 DRINK = Question("drink", ["tea", "mate", "water"], epsilon=1.5, text="What do you drink?")
 SUGAR = Question("sugar", ["yes", "no"], epsilon=1.0)
@@ -95,7 +98,7 @@ def test_a_margin_has_the_estimator_of_the_table(method: str) -> None:
 def test_a_long_table_is_cut_and_says_how_to_see_the_rest() -> None:
     large = Joint(KRR(k=40, epsilon=3.0), KRR(k=40, epsilon=3.0))
     text = str(large.estimate(large.simulate(np.ones((40, 40), int), np.random.default_rng(1))))
-    assert len(text.splitlines()) < 30
+    assert len(text.splitlines()) <= 30
     assert "… and 25 more rows" in text
     assert "print(estimate.table(limit=40, width=500))" in text
     assert "To see all of it" not in str(found())
@@ -287,13 +290,23 @@ def test_marks_say_what_all_intervals_together_leave_out() -> None:
     assert text.count("▼") - 1 == (high < expected).sum() > 0
 
 
-def test_colours_are_ratios_to_independence() -> None:
-    shares, marks = np.array([[0.4, 0.1], [0.1, 0.4]]), np.zeros((2, 2), np.int64)
+def test_only_cells_with_marks_have_strong_colours() -> None:
+    """However far a cell is from independence: if noise explains it, its colour is pale."""
+    shares = np.array([[0.4, 0.1], [0.1, 0.4]])
     two = ("x", "y")
-    crosstab = Crosstab(("a", "b"), (two, two), shares, shares, shares, marks, 1)
-    assert crosstab.ratios == pytest.approx(np.array([[1.6, 0.4], [0.4, 1.6]]))
-    empty = Crosstab(("a", "b"), (("x",), two), np.array([[1.0, 0.0]]), shares, shares, marks, 1)
-    assert empty.ratios.tolist() == [[1.0, 1.0]]
+
+    def colours(shares: Any, marks: Any) -> list[list[str]]:
+        labels = (two[: len(shares)], two)
+        return Crosstab(("a", "b"), labels, shares, shares, shares, np.array(marks), 1).colours
+
+    below, pale_below, near, pale_above, above, far_above = HEAT
+    assert colours(shares, [[0, 0], [0, 0]]) == [[pale_above, pale_below], [pale_below, pale_above]]
+    assert colours(shares, [[1, 0], [-1, 0]]) == [[above, pale_below], [below, pale_above]]
+    rare = np.array([[0.9, 0.0002], [0.0002, 0.0996]])
+    assert colours(rare, [[0, 0], [0, 1]])[1] == [pale_below, far_above]
+    assert colours(np.array([[1.0, 0.0]]), [[0, 0]]) == [[near, near]]
+    assert colours(np.full((2, 2), 0.25), [[0, 0], [0, 0]]) == [[near, near], [near, near]]
+    assert near != "#ffffff"
 
 
 def test_a_notebook_shows_the_same_numbers_in_colours() -> None:
@@ -350,19 +363,24 @@ def test_two_of_three_questions_must_be_named() -> None:
                 measure(*names)
 
 
-def test_the_picture_has_every_share_and_what_is_bold_is_sure() -> None:
+def test_the_picture_has_every_share_and_only_marked_cells_have_strong_colours() -> None:
     estimate = found()
     axes = estimate.plot()
-    texts = {text.get_text().split(" ")[0]: text for text in axes.texts}
-    assert set(texts) == {f"{100 * share:.1f}" for share in estimate.crosstab().ravel()}
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(DRINK.labels)
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == list(SUGAR.labels)
-    bold = {name for name, text in texts.items() if text.get_fontweight() == "bold"}
-    marked = {name for name, text in texts.items() if text.get_text() != name}
-    assert bold == marked != set()
+    texts = [text.get_text() for text in axes.texts]
+    table = estimate.crosstab()
+    margins = [*table.sum(axis=1), *table.sum(axis=0)]
+    shares = [f"{100 * share:.1f}" for share in [*table.ravel(), *margins]]
+    assert [text for text in texts if text not in "▲▼"] == shares
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [*DRINK.labels, "all"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == [*SUGAR.labels, "all"]
+    marked = [text for text in texts if text in "▲▼"]
+    assert len(marked) == np.abs(estimate._drawn(0.95, "population").marks).sum() > 0
+    strong = {HEAT[0], HEAT[4], HEAT[5]}
+    filled = [to_hex(patch.get_facecolor()) for patch in axes.patches]
+    assert len(filled) == table.size
+    assert sum(colour in strong for colour in filled) == len(marked)
     heading = axes.get_title(loc="left").split("\n")
     assert heading[0] == "drink × sugar"
-    assert heading[-1] == "▲ ▼ differ from independence by more than noise"
     bars = found(THREE).plot(title="bars")
     assert bars.get_title(loc="left") == "bars"
 

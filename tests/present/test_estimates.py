@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -22,6 +23,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import murmurs as mm
@@ -30,8 +32,11 @@ from murmurs.cli import main
 from murmurs.estimation import Estimate
 from murmurs.files.counts import write_counts
 from murmurs.inference.fit import Target
+from murmurs.present.glyphs import drawable
+from murmurs.present.layout import width
+from murmurs.present.palette import STEM
 from murmurs.present.plots import plot_shares
-from murmurs.present.text import bar, percent, shown_digits, table, width
+from murmurs.present.text import bar, percent, shown_digits, table
 
 mpl.use("Agg")
 
@@ -78,7 +83,7 @@ def test_the_table_says_how_it_was_made() -> None:
     assert header.split("  ")[0] == "answer"
     assert "95 % interval" in header
     assert set(rule) == {"─", " "}
-    assert str(estimate).endswith("Estimator: unbiased, because it was asked for by name.")
+    assert str(estimate).endswith("Estimator: unbiased.")
 
 
 def test_level_target_limit_and_truth_of_the_table_act() -> None:
@@ -164,22 +169,24 @@ def test_html_escapes_what_people_wrote(labelled: Estimate) -> None:
     text = labelled._repr_html_()
     assert "<b>" not in text
     assert "&lt;b&gt;mate &amp; milk&lt;/b&gt;" in text
-    spiteful = estimators.unbiased(labelled.counts, why="<script>x</script>")._repr_html_()
+    noted = dataclasses.replace(labelled, notes=("<script>x</script>",))
+    spiteful = noted._repr_html_()
     assert "<script>" not in spiteful
     assert "&lt;script&gt;" in spiteful
 
 
-def test_html_draws_the_interval_over_the_bar(labelled: Estimate) -> None:
+def test_html_draws_the_interval_over_a_pale_bar(labelled: Estimate) -> None:
     both = labelled.interval().T
     scale = 200 / both[:, 1].max()
     order = np.argsort(-labelled.shares)
     drawings = list(tree(labelled).iter("svg"))
     assert len(drawings) == 5
     for j, drawing in zip(order, drawings, strict=True):
-        rect, line = drawing
-        assert float(rect.attrib["width"]) == pytest.approx(scale * labelled.shares[j], abs=0.06)
-        ends = [float(line.attrib[name]) for name in ("x1", "x2")]
-        np.testing.assert_allclose(ends, scale * both[j], atol=0.06)
+        stem, band, tick = drawing
+        assert float(stem.attrib["width"]) == pytest.approx(scale * labelled.shares[j], abs=0.06)
+        start, size = float(band.attrib["x"]), float(band.attrib["width"])
+        np.testing.assert_allclose([start, start + size], scale * both[j], atol=0.11)
+        assert float(tick.attrib["x1"]) == pytest.approx(scale * labelled.shares[j], abs=0.06)
 
 
 def test_long_html_says_how_many_are_left_out() -> None:
@@ -286,9 +293,10 @@ def figure() -> Iterator[Figure]:
 
 
 def lines_of(axes: Any) -> Any:
-    """The intervals that are drawn, as rows of low and high."""
-    (lines,) = [c for c in axes.collections if isinstance(c, LineCollection)]
-    return np.array([segment[:, 0] for segment in lines.get_segments()])
+    """The intervals that are drawn, as rows of low and high, from top to bottom."""
+    stems = [patch for patch in axes.patches if to_hex(patch.get_facecolor()) == STEM]
+    found = sorted((p for p in axes.patches if p not in stems), key=lambda patch: patch.get_y())
+    return np.array([[p.get_x(), p.get_x() + p.get_width()] for p in found])
 
 
 @pytest.mark.parametrize(("k", "bars"), [(5, 5), (30, 30), (45, 30)])
@@ -296,10 +304,11 @@ def test_a_picture_has_as_many_bars_as_answers(k: int, bars: int, figure: Figure
     estimate = make(k=k)
     axes = estimate.plot(figure.add_subplot())
     order = np.argsort(-estimate.shares, kind="stable")[:bars]
-    assert len(axes.patches) == bars
-    widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(widths, 100 * np.maximum(estimate.shares[order], 0))
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [str(j) for j in order]
+    (ticks,) = [c for c in axes.collections if isinstance(c, LineCollection)]
+    places = [segment[0, 0] for segment in ticks.get_segments()]
+    np.testing.assert_allclose(places, 100 * estimate.shares[order])
+    labels = [tick.get_text().split("\n")[0] for tick in axes.get_yticklabels()]
+    assert labels == [str(j) for j in order]
     np.testing.assert_allclose(lines_of(axes), 100 * estimate.interval().T[order])
     assert axes.yaxis_inverted()  # the largest on top
     assert f"{estimate.n:,} reports, unbiased" in axes.get_title(loc="left")
@@ -311,7 +320,7 @@ def test_a_picture_is_drawn_into_the_axes_given_or_into_new_ones(figure: Figure)
     assert plt.get_fignums() == []
     fresh = make().plot()
     assert fresh.figure is plt.gcf()
-    assert len(fresh.patches) == 5
+    assert len(lines_of(fresh)) == 5
 
 
 def test_the_level_of_a_picture_acts(labelled: Estimate, figure: Figure) -> None:
@@ -319,7 +328,8 @@ def test_the_level_of_a_picture_acts(labelled: Estimate, figure: Figure) -> None
     order = np.argsort(-labelled.shares)
     np.testing.assert_allclose(lines_of(axes), 100 * labelled.interval(0.5).T[order])
     assert "50 % intervals" in axes.get_xlabel()
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [LABELS[j] for j in order]
+    drawn = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert drawn == [drawable(LABELS[j]) for j in order]
 
 
 # Without the libraries
@@ -397,7 +407,7 @@ FOR_ALL = [name for name in estimators.BY_NAME if name not in OTHERS]
 def test_method_chooses_the_estimator(name: str, desk: Path) -> None:
     found = document(f"--method {name}")
     assert found["method"] == name
-    assert f"Estimator: {name}, because it was asked for by name." in printed(f"--method {name}")
+    assert f"Estimator: {name}.\n" in printed(f"--method {name}")
 
 
 def test_methods_differ_and_the_default_says_why(desk: Path) -> None:

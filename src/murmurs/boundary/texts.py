@@ -76,7 +76,7 @@ def meant(name: object, known: Iterable[str]) -> str:
 def numbered(n: int, what: str) -> str:
     """Return a number of things.
 
-    >>> numbered(1, "report"), numbered(2, "report")
-    ('1 report', '2 reports')
+    >>> numbered(1, "report"), numbered(2000, "report")
+    ('1 report', '2,000 reports')
     """
-    return f"{n} {what}{'' if n == 1 else 's'}"
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

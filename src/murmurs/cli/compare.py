@@ -84,7 +84,7 @@ def command(
     title = question.text or question.name
     one, two = (this, other) if names is None else names
     many = [numbered(estimate.n, "report") for estimate in (first, second)]
-    say(f"{title}: {one} ({many[0]}) minus {two} ({many[1]})\n\n{table}")
+    say(f"{title}\n{one} ({many[0]}) minus {two} ({many[1]})\n\n{table}")
     say(f"\n{found.conclusion}")
     for note in found.notes:
         say(f"Note: {note}.")

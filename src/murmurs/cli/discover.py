@@ -136,7 +136,7 @@ def command(
             "" if found.estimate is None else found.estimate.to_csv(level, target), err=beside
         )
         return
-    say(f"{question.text or question.name}: {numbered(counted.n, 'report')}\n", err=beside)
+    say(f"{question.text or question.name}\n{numbered(counted.n, 'report')}\n", err=beside)
     if found.estimate is not None:
         say(found.estimate.table(level=level, target=target, limit=100), err=beside)
         say(f"\n{found.estimate.explanation}", err=beside)

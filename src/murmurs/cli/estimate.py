@@ -111,7 +111,7 @@ def command(
     if as_csv:
         print_csv(estimate.to_csv(level, target))
         return
-    say(f"{question.text or question.name}: {numbered(estimate.n, 'report')}\n\n{table}")
+    say(f"{question.text or question.name}\n{numbered(estimate.n, 'report')}\n\n{table}")
     say(f"\n{estimate.explanation}")
     if question.is_open and (detected is not None or why_not):
         say(why_not if detected is None else _found(estimate, detected, complete))

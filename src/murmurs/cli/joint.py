@@ -30,6 +30,7 @@ from murmurs.cli.output import (
     refuse_overwriting,
     say,
     target_option,
+    terminal_width,
 )
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.suggestions import Choice
@@ -194,8 +195,8 @@ def _tell_table(
     if as_csv:
         print_csv(table.to_csv(level, target), err=beside)
         return
-    text = table.table(level=level, target=target)
-    say(f"{title}: {numbered(table.n, 'report')}\n\n{text}\n", err=beside)
+    text = table.table(level=level, target=target, width=terminal_width())
+    say(f"{title}\n{numbered(table.n, 'report')}\n\n{text}\n", err=beside, wide=True)
     say(f"{table.conclusion}\n{table.explanation}", err=beside)
 
 
@@ -222,13 +223,13 @@ def _tell_segments(
         print_csv(comparison.to_csv(), err=beside)
         return
     for name, table in tables.items():
-        text = table.table(level=level, target=target)
-        told = f"{table.conclusion}\n{table.explanation}"
-        say(
-            f"{table.title} in {name}: {numbered(table.n, 'report')}\n\n{text}\n\n{told}\n",
-            err=beside,
-        )
-    say(f"All segments\n\n{comparison}", err=beside)
+        text = table.table(level=level, target=target, width=terminal_width())
+        notes = "".join(f"\nNote: {note}." for note in table.notes)
+        told = f"{table.title} in {name}\n{numbered(table.n, 'report')}"
+        say(f"{told}\n\n{text}\n", err=beside, wide=True)
+        say(f"{table.conclusion}{notes}\n", err=beside)
+    methods = dict.fromkeys(table.method for table in tables.values())
+    say(f"All segments\n\n{comparison}\nEstimator: {', '.join(methods)}.", err=beside)
 
 
 def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.cli.suggestions import Choice
 from murmurs.files.headers import is_header_of_reports
 from murmurs.joint import Asked
+from murmurs.present.layout import WIDTH, fold
 from murmurs.present.text import UNPRINTABLE, printable
 from murmurs.survey import Survey
 
@@ -140,10 +142,15 @@ def read_survey(path: Path) -> Survey:
         raise ValueError(f"{path}: {error}") from None
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """Print text for people; control characters, and those a terminal lacks, are replaced."""
+def say(text: str, *, err: bool = False, wide: bool = False) -> None:
+    """Print text for people, on lines of at most 80 columns.
+
+    With ``wide``, lines may be as wide as the terminal. Control characters, and those that a
+    terminal lacks, are replaced.
+    """
     encoding = _encoding(err)
-    safe = printable(text, keep="\n").encode(encoding, "replace")
+    size = terminal_width() if wide else WIDTH
+    safe = fold(printable(text, keep="\n"), size).encode(encoding, "replace")
     click.echo(safe.decode(encoding), err=err)
 
 
@@ -151,6 +158,11 @@ def print_json(document: Any, *, err: bool = False) -> None:
     """Print a document; control characters are escaped, which means the same in JSON."""
     text = json.dumps(document, ensure_ascii=not _encoding(err).lower().startswith("utf"))
     click.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), err=err)
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, at least 80; 80 if the output is a file or a pipe."""
+    return max(WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
 
 
 def _encoding(err: bool) -> str:
@@ -188,7 +200,7 @@ def tell_segments(
     many = f"{len(numbers)} files" if len(numbers) > 1 else "one file"
     say(f"{what} {many}, {output.with_name(f'{output.stem}-…{output.suffix}')}")
     for name, n in numbers.items():
-        say(f"  {name}: {n}")
+        say(f"  {name}: {n:,}")
 
 
 def with_numbers(name: str) -> list[Any]:

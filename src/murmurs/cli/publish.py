@@ -65,7 +65,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
             "any" if question.is_open else str(_answers(question)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
-            f"{question.mechanism.epsilon_realised!r}",
+            _rounded_up(question.mechanism.epsilon_realised),
             _permanent(question),
             f"{question.mechanism.shape.size}",
         ]
@@ -79,7 +79,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         "epsilon",
         "realised",
         "permanent",
-        "bytes per report",
+        "bytes",
     ]
     say(f"{title}\n\n{table(header, rows)}", err=beside)
     for joint in survey.joints:
@@ -142,6 +142,15 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
 def _answers(asked: Asked) -> int:
     """Return the number of answers, or of combinations of answers."""
     return math.prod(asked.sizes) if isinstance(asked, Joint) else len(asked.labels)
+
+
+def _rounded_up(epsilon: float) -> str:
+    """Return an epsilon with four decimals, never below itself.
+
+    >>> _rounded_up(0.9999999999999998), _rounded_up(1.00001), _rounded_up(math.inf)
+    ('1.0000', '1.0001', 'inf')
+    """
+    return "inf" if math.isinf(epsilon) else f"{math.ceil(epsilon * 1e4) / 1e4:.4f}"
 
 
 def _permanent(question: Asked) -> str:

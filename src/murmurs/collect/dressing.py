@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from murmurs.collect.compute import Result
+from murmurs.present.layout import fold
 from murmurs.present.text import printable
 from murmurs.promise import promise
 
@@ -42,4 +43,5 @@ def _text(asking: Asking, result: Result) -> str:
         else (f", segment {printable(asking.query.segment)}")
     )
     promised = promise(asking.survey, asking.unit)
-    return f"{title}: {reports}{segment}\n\n{result.text}\n\nPrivacy: {promised}"
+    told = fold(f"Privacy: {promised}".replace("\n", " "))
+    return f"{title}\n{reports}{segment}\n\n{fold(result.text)}\n\n{told}"

@@ -16,6 +16,7 @@ from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
 from murmurs.numerics.arrays import Floats
 from murmurs.present.discoveries import plot_discovery
+from murmurs.present.layout import fold
 from murmurs.question import Question
 from murmurs.survey import Survey
 
@@ -154,7 +155,7 @@ class Discovery:
 
     def __str__(self) -> str:
         found = "" if self.estimate is None else f"{self.estimate}\n\n"
-        return f"{found}{self.summary}"
+        return f"{found}{fold(self.summary)}"
 
     def __repr__(self) -> str:
         first = ", ".join(shown(label) for label in self.labels[:3])

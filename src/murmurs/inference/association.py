@@ -26,6 +26,7 @@ from murmurs.inference.scores import Scores
 from murmurs.inference.wald import distinct, wald_statistic
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail
+from murmurs.present.layout import fold
 from murmurs.present.text import p_text
 
 Test = Literal["score", "pearson", "wald", "permutation"]
@@ -114,7 +115,7 @@ class Association:
 
     def __str__(self) -> str:
         lines = [self.sentence, f"Test: {self.test}, because {self.why}."]
-        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
+        return fold("\n".join([*lines, *(f"Note: {note}." for note in self.notes)]))
 
 
 def associate(

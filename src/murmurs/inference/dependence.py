@@ -19,6 +19,7 @@ from murmurs.counts import Counts
 from murmurs.inference.fit import Target
 from murmurs.inference.joint_table import JointTable, joint_table
 from murmurs.numerics.special import noncentrality
+from murmurs.present.layout import fold
 
 TOLD_APART = 2.0
 """By how many standard errors the share of an answer that is not left out exceeds zero."""
@@ -56,7 +57,7 @@ class Strength:
         return {**{name: getattr(self, name) for name in names}, "notes": list(self.notes)}
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence, *(f"Note: {note}." for note in self.notes)])
+        return fold("\n".join([self.sentence, *(f"Note: {note}." for note in self.notes)]))
 
 
 def cramers_v(

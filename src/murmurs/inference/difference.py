@@ -18,8 +18,9 @@ from murmurs.inference.many_answers import smallest_p_value
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail, normal_tail
 from murmurs.present import frames
+from murmurs.present.layout import fold
 from murmurs.present.plots import plot_changes
-from murmurs.present.text import changes_table, p_text, printable
+from murmurs.present.text import changes_table, p_text, printable, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,6 +123,10 @@ def squared_distance(values: Floats, covariance: Floats) -> tuple[float, int, Fl
     inverse = (turned / noise[kept]) @ turned.T
     statistic = float(((turned.T @ values) ** 2 / noise[kept]).sum())
     return statistic, int(kept.sum()), inverse
+
+
+_HEADING = 30
+"""The most characters of names that head a column; longer ones are only below the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +267,8 @@ class Difference(frames.TabularAtLevel):
         """Return the table for the terminal: ordered answers in order, else the surest first."""
         heading = f"{100 * level:g} % interval"
         columns = self.columns(level)
-        return changes_table(columns, heading, limit, ordered=self.ordered, what=self.heading)
+        what = self.heading if len(self.heading) <= _HEADING else "difference"
+        return changes_table(columns, heading, limit, ordered=self.ordered, what=what)
 
     @property
     def conclusion(self) -> str:
@@ -298,11 +304,19 @@ class Difference(frames.TabularAtLevel):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the numbers."""
         sides = (self.this, self.other)
-        return few_people(sides) + few_changed(sides, self.target) + collided(self.sides)
+        told = few_people(sides) + few_changed(sides, self.target) + collided(self.sides)
+        return told + self._not_summing()
+
+    def _not_summing(self) -> tuple[str, ...]:
+        """Return the note that the changes do not add up to zero, if that is seen."""
+        total = abs(float(self.shares.sum()))
+        if 100 * total < 10.0 ** -shown_digits(np.diff(self.interval(), axis=0) / 4):
+            return ()
+        return ("changes are of unbiased shares, which need not add up to 100 %",)
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)
-        return f"{self.table()}\n\n{self.conclusion}{notes}"
+        return f"{self.table()}\n\n{fold(self.conclusion + notes)}"
 
     def __repr__(self) -> str:
         largest = int(np.abs(self.shares).argmax())

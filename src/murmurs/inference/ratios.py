@@ -27,7 +27,8 @@ from murmurs.inference.joint_table import JointTable, joint_table
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
-from murmurs.present.text import percent, printable, table
+from murmurs.present.layout import fold
+from murmurs.present.text import left_out, percent, printable, table
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +107,11 @@ class Ratios:
         ]
         names = [printable(name) for name in self.names]
         text = table([*names, self.what, f"{100 * self.level:g} % interval"], lines, left=2)
-        return text + (f"\n… and {len(cells) - limit} more" if len(cells) > limit else "")
+        return text + left_out(len(cells) - limit)
 
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)
-        return self.table() + ("\n" + notes if notes else "")
+        return self.table() + fold("\n" + notes if notes else "")
 
 
 def conditional_shares(

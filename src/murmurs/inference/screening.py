@@ -16,7 +16,8 @@ from murmurs.counts import Counts
 from murmurs.inference.association import Association, associate, the_pair
 from murmurs.inference.detection import Control, rejected
 from murmurs.numerics.arrays import Floats
-from murmurs.present.text import MARK, p_text, table
+from murmurs.present.layout import fold
+from murmurs.present.text import MARK, left_out, p_text, table
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ class Screening:
             for t in order[:limit]
         ]
         text = table(["question", "with", "", "p-value", "test"], lines, left=2)
-        return text + (f"\n… and {len(order) - limit} more" if len(order) > limit else "")
+        return text + left_out(len(order) - limit)
 
     @property
     def sentence(self) -> str:
@@ -81,7 +82,7 @@ class Screening:
         return f"The answers go together in {count} of {pairs} pairs of questions; {rule}."
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{self.sentence}"
+        return f"{self.table()}\n\n{fold(self.sentence)}"
 
 
 def screen(

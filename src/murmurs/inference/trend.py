@@ -30,9 +30,9 @@ from murmurs.inference.many_answers import smallest_p_value
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
-from murmurs.present.palette import SERIES
-from murmurs.present.periods import plot_periods
-from murmurs.present.text import p_text, periods_table
+from murmurs.present.layout import fold
+from murmurs.present.periods import PANELS, plot_periods, size_for
+from murmurs.present.text import left_out, p_text, periods_table, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -265,19 +265,23 @@ class Trend(frames.TabularAtLevel):
             "high": high.tolist(),
         }
 
-    def table(self, *, limit: int = 40) -> str:
-        """Return the table for the terminal: one row per answer, one column per period."""
+    def table(self, *, level: float = 0.95, limit: int = 40) -> str:
+        """Return the table for the terminal: one row per answer, one column per period.
+
+        Below each share is its interval.
+        """
         errors = [estimate.standard_errors(self.target) for estimate in self.estimates]
         shown_first = self.order[:limit]
+        low, high = self.interval(level)[:, shown_first]
         text = periods_table(
             [self.labels[j] for j in shown_first],
             self.names,
-            self.shares[shown_first],
+            (self.shares[shown_first], low, high),
             self.p_values[shown_first],
             np.concatenate(errors),
         )
-        more = len(self.order) - len(shown_first)
-        return text + (f"\n… and {more} more" if more else "")
+        more = left_out(len(self.order) - limit)
+        return f"{text}{more}\n\nBelow each share is its {100 * level:g} % interval."
 
     def plot(
         self,
@@ -289,29 +293,36 @@ class Trend(frames.TabularAtLevel):
     ) -> Axes:
         """Draw the shares over the periods, with their intervals; return matplotlib's axes.
 
-        The eight answers with the largest mean share have a colour and a mark each, others are
-        grey. ``joined`` shares are lines with bands, as for periods of time; with ``joined=False``
-        they are marks with intervals, as for groups that have no order.
+        Each answer has a small panel with its p-value, at most twelve: those with the largest mean
+        share, in the order of the table. ``joined`` shares are lines with bands, as for periods of
+        time, with the other answers in grey behind them; names that are dates, weeks, months or
+        numbers have a gap where one is missing. With ``joined=False`` there is a row with an
+        interval for each group, as for groups that have no order.
         """
-        largest = (-self.shares.mean(axis=1)).argsort(kind="stable")[: len(SERIES)]
-        in_colour = [j for j in self.order if j in set(largest.tolist())]
-        rest = [j for j in self.order if j not in set(largest.tolist())]
-        rows = np.array(in_colour + rest)
+        largest = set((-self.shares.mean(axis=1)).argsort(kind="stable")[:PANELS].tolist())
+        rows = np.array(sorted(self.order, key=lambda j: j not in largest))
         low, high = self.interval(level)[:, rows]
         told = f"{self.title}\n{self.conclusion}" if self.title else self.conclusion
+        errors = [estimate.standard_errors(self.target) for estimate in self.estimates]
         return plot_periods(
             [self.labels[j] for j in rows],
             self.names,
             (self.shares[rows], low, high),
+            self.p_values[rows],
             f"{100 * level:g} % intervals",
             told if title is None else title,
             axes,
+            digits=shown_digits(np.concatenate(errors)),
             joined=joined,
         )
 
+    def plot_size(self, *, joined: bool = True) -> tuple[float, float]:
+        """Return the width and the height in inches that a plot needs."""
+        return size_for(len(self.labels), 0 if joined else len(self.names))
+
     def __str__(self) -> str:
         notes = "".join(f"\nNote: {note}." for note in self.notes)
-        return f"{self.table()}\n\n{self.conclusion}{notes}"
+        return f"{self.table()}\n{fold(self.conclusion + notes)}"
 
     def __repr__(self) -> str:
         return (
@@ -345,12 +356,16 @@ def trend(
     >>> weeks = [[5000, 3000, 2000], [4800, 3100, 2100], [4200, 3700, 2100]]
     >>> found = trend([drink.estimate(drink.simulate(week, rng)) for week in weeks])
     >>> print(found)
-    answer       1       2       3  p-value
-    ──────  ──────  ──────  ──────  ───────
-    tea     49.9 %  48.2 %  41.4 %   < 1e-6
-    mate    30.8 %  30.3 %  38.4 %   < 1e-6
-    water   19.2 %  21.5 %  20.2 %    0.037
+    answer            1            2            3  p-value
+    ──────  ───────────  ───────────  ───────────  ───────
+    tea          49.9 %       48.2 %       41.4 %   < 1e-6
+            48.5 … 51.4  46.7 … 49.6  40.0 … 42.8
+    mate         30.8 %       30.3 %       38.4 %   < 1e-6
+            29.5 … 32.2  29.0 … 31.7  37.0 … 39.8
+    water        19.2 %       21.5 %       20.2 %    0.037
+            18.0 … 20.5  20.3 … 22.8  19.0 … 21.5
     <BLANKLINE>
+    Below each share is its 95 % interval.
     Overall test that the shares of the population are the same in all 3: p < 1e-6.
     """
     if isinstance(estimates, Mapping):

@@ -32,7 +32,9 @@ from murmurs.numerics.simplex import plausible
 from murmurs.present import frames
 from murmurs.present.crosstabs import EXPLANATION, Crosstab, crosstab_html, crosstab_text, marks_of
 from murmurs.present.heatmaps import plot_crosstab, size_of
-from murmurs.present.text import Order, shares_html, shown_digits
+from murmurs.present.layout import WIDTH, fold
+from murmurs.present.notebook import shares_html
+from murmurs.present.text import Order, shown_digits
 from murmurs.question import Question
 
 if TYPE_CHECKING:
@@ -363,9 +365,9 @@ class JointEstimate(Estimate):
         limit: int = 40,
         order: Order | None = None,
         marks: NDArray[np.bool_] | None = None,
-        width: int = 100,
+        width: int = WIDTH,
     ) -> str:
-        """Return the table for a terminal of this width, with rows, columns and margins.
+        """Return the table with rows, columns and margins, in at most so many columns of text.
 
         Three or more questions, or an ``order``, a ``truth`` or ``marks``, give the long table
         with one row for each combination.
@@ -386,9 +388,7 @@ class JointEstimate(Estimate):
         if len(self.names) > 2:
             return None
         drawn = self._drawn(level, target)
-        told = f"{self.title}\nshares in %, {self.n:,} reports, {self.method}"
-        if drawn.marks.any():
-            told += "\n▲ ▼ differ from independence by more than noise"
+        told = f"{self.title}\n{self.n:,} reports, {self.method}"
         return plot_crosstab(drawn, told if title is None else title, axes, limit)
 
     @property
@@ -397,10 +397,11 @@ class JointEstimate(Estimate):
         return size_of(self._drawn(0.95, "population")) if len(self.names) == 2 else None
 
     def __str__(self) -> str:
-        text = f"{self.table(limit=PRINTED)}\n\n{self.conclusion}\n{self.explanation}"
+        told = fold(f"{self.conclusion}\n{self.explanation}")
+        text = f"{self.table(limit=PRINTED)}\n\n{told}"
         two = len(self.names) == 2
         rows = self.sizes[0] if two else len(self.shares)
-        if rows <= PRINTED and "more columns" not in text:
+        if rows <= PRINTED and " more column" not in text:
             return text
         wide = ", width=500" if two else ""
         return f"{text}\nTo see all of it: print(estimate.table(limit={rows}{wide}))."

@@ -21,6 +21,7 @@ from murmurs.inference.homogeneity import Homogeneity, homogeneity
 from murmurs.inference.trend import Trend
 from murmurs.joint.estimate import JointEstimate
 from murmurs.present import frames
+from murmurs.present.layout import fold
 from murmurs.present.text import MARK, p_text, table
 
 Found = TypeVar("Found")
@@ -119,7 +120,7 @@ class TableComparison(frames.Tabular):
         """Return the segments for the terminal: reports, the test, and how strong it is."""
         if not self.is_pair:
             rows = [
-                [name, str(estimate.n), _pairs(estimate)]
+                [name, f"{estimate.n:,}", _pairs(estimate)]
                 for name, estimate in zip(self.names, self.estimates, strict=True)
             ]
             return table(["segment", "reports", "pairs that go together"], rows)
@@ -131,7 +132,7 @@ class TableComparison(frames.Tabular):
                 value, limits = f"{strength.value:.2f}", f"{strength.low:.2f} … {strength.high:.2f}"
             p_value = "–" if test is None else p_text(test.p_value)
             mark = MARK if self.stands_out[place] else ""
-            rows.append([name, str(estimate.n), mark, p_value, value, limits])
+            rows.append([name, f"{estimate.n:,}", mark, p_value, value, limits])
         head = [
             "segment",
             "reports",
@@ -182,7 +183,7 @@ class TableComparison(frames.Tabular):
         }
 
     def __str__(self) -> str:
-        return f"{self.table()}\n\n{self.conclusion}"
+        return f"{self.table()}\n\n{fold(self.conclusion)}"
 
 
 def compare_tables(
@@ -204,8 +205,8 @@ def compare_tables(
     >>> print(compare_tables(found))
     segment  reports     p-value  Cramér's V  95 % interval
     ───────  ───────  ─  ───────  ──────────  ─────────────
-    north      20000  *   < 1e-6        0.61    0.59 … 0.64
-    south       3500  *   < 1e-6        0.45    0.39 … 0.51
+    north     20,000  *   < 1e-6        0.61    0.59 … 0.64
+    south      3,500  *   < 1e-6        0.45    0.39 … 0.51
     <BLANKLINE>
     The answers go together in 2 of 2 segments; on average at most 5 % of such findings are false.
     The tables differ between the segments: p < 1e-6.

@@ -9,7 +9,7 @@ from murmurs.papers.findings import Finding, summary
 from murmurs.papers.reproducing import Reproduction
 from murmurs.present.text import table
 
-_WIDTH = 100
+_WIDTH = 80
 
 
 def report(found: Reproduction, limit: int = 40) -> str:

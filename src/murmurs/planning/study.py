@@ -37,7 +37,8 @@ from murmurs.planning.rows import Rows
 from murmurs.planning.running import Cell, Progress, run
 from murmurs.present import frames, latex
 from murmurs.present.errors import plot_errors
-from murmurs.present.text import table
+from murmurs.present.layout import WIDTH, fold, taken, width
+from murmurs.present.text import left_out, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +46,11 @@ if TYPE_CHECKING:
 PARAMETERS = ("epsilon", "people", "answers")
 _FORMS = {"epsilon": "g", "people": ",", "answers": ","}
 KEYS = ("mechanism", "estimator", "law", "answers", "people", "epsilon")
+_MEANING = {
+    "l1": "sum of absolute errors",
+    "l2": "sum of squared errors",
+    "largest": "largest absolute error",
+}
 
 
 @dataclass(frozen=True)
@@ -90,22 +96,28 @@ class ErrorStudy(frames.Tabular):
         }
 
     def table(self, *, limit: int = 60) -> str:
-        """Return the table for the terminal: means with their standard errors."""
-        rows = [
-            [
-                row.mechanism,
-                row.estimator,
-                row.law,
-                f"{row.answers:,}",
-                f"{row.people:,}",
-                f"{row.epsilon:g}",
-                *("{:.3g} ± {:.1g}".format(*_rounded(row, error)) for error in ERRORS),
-            ]
-            for row in self.rows[:limit]
-        ]
-        text = table([*KEYS, *ERRORS], rows, left=3)
-        more = len(self.rows) - limit
-        return text + (f"\n… and {more} more" if more > 0 else "")
+        """Return the errors for the terminal: means with their standard errors.
+
+        There is a table for each law, number of answers and number of people, which a line above it
+        names. If the tables are too wide, the largest errors are left out; `columns` has them.
+        """
+        return self._laid_out(limit)[0]
+
+    def _laid_out(self, limit: int) -> tuple[str, tuple[str, ...]]:
+        """Return the tables and the errors that they show."""
+        keys = [*KEYS[:2], *self._varying(["epsilon"])]
+        above = [key for key in KEYS if key not in keys]
+        parts: dict[str, list[Row]] = {}
+        for row in self.rows[:limit]:
+            parts.setdefault(", ".join(_named(row, key) for key in above), []).append(row)
+        kinds: tuple[str, ...] = ERRORS
+        cells = {name: [_cells(row, keys, kinds) for row in own] for name, own in parts.items()}
+        every = zip([*keys, *kinds], *(row for own in cells.values() for row in own), strict=True)
+        if taken([max(map(width, column)) for column in every]) > WIDTH:
+            kinds = ERRORS[:-1]
+            cells = {name: [_cells(row, keys, kinds) for row in own] for name, own in parts.items()}
+        tables = (f"{name}\n\n{table([*keys, *kinds], own, left=2)}" for name, own in cells.items())
+        return "\n\n".join(tables) + left_out(len(self.rows) - limit), kinds
 
     def to_latex(self) -> str:
         """Return the table for LaTeX, which needs no package there.
@@ -159,8 +171,7 @@ class ErrorStudy(frames.Tabular):
             f"{_named(self.rows[0], key)}{' estimator' if key == 'estimator' else ''}"
             for key in fixed
         )
-        what = {"l1": "sum of absolute errors", "l2": "sum of squared errors"}
-        names = (x, f"{y}: {what.get(y, 'largest absolute error')}")
+        names = (x, f"{y}: {_MEANING[y]}")
         heading = f"{said} · {self.repetitions} repetitions" if said else ""
         return plot_errors(series, styles, names, heading if title is None else title, axes)
 
@@ -172,11 +183,11 @@ class ErrorStudy(frames.Tabular):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return (
-            f"{self.table()}\n\nMeans of {self.repetitions} repetitions, each with its standard "
-            "error; l1: sum of absolute errors, l2: of squared errors."
-            + "".join(f"\nNote: {note}." for note in self.notes)
-        )
+        text, kinds = self._laid_out(60)
+        meaning = ", ".join(f"{kind}: {_MEANING[kind]}" for kind in kinds)
+        told = f"Means of {self.repetitions} repetitions ± standard errors; {meaning}."
+        notes = "".join(f"\nNote: {note}." for note in self.notes)
+        return f"{text}\n\n{fold(told + notes)}"
 
     def __repr__(self) -> str:
         return (
@@ -219,13 +230,15 @@ def study(
 
     >>> found = study(["KRR", "OUE"], answers=16, people=10_000, epsilons=[1, 4], random=1)
     >>> print(found.table())
-    mechanism  estimator  law      answers  people  epsilon               l1                l2           largest
-    ─────────  ─────────  ───────  ───────  ──────  ───────  ───────────────  ────────────────  ────────────────
-    KRR        default    uniform       16  10,000        1   0.0401 ± 0.006  0.00051 ± 0.0001   0.00787 ± 0.001
-    KRR        default    uniform       16  10,000        4  0.0132 ± 0.0004  1.85e-05 ± 1e-06   0.00222 ± 8e-05
-    OUE        default    uniform       16  10,000        1   0.0337 ± 0.005  0.000333 ± 8e-05  0.00603 ± 0.0009
-    OUE        default    uniform       16  10,000        4  0.0159 ± 0.0006  2.67e-05 ± 2e-06   0.00242 ± 9e-05
-    """  # noqa: E501
+    uniform, 16 answers, 10,000 people
+    <BLANKLINE>
+    mechanism  estimator  epsilon               l1                l2
+    ─────────  ─────────  ───────  ───────────────  ────────────────
+    KRR        default          1   0.0401 ± 0.006  0.00051 ± 0.0001
+    KRR        default          4  0.0132 ± 0.0004  1.85e-05 ± 1e-06
+    OUE        default          1   0.0337 ± 0.005  0.000333 ± 8e-05
+    OUE        default          4  0.0159 ± 0.0006  2.67e-05 ± 2e-06
+    """
     made = makers_of(mechanisms)
     solved = solvers_of(estimators)
     drawn = laws_of(laws)
@@ -309,6 +322,11 @@ def _seed(random: object) -> int:
     if isinstance(random, np.random.Generator):
         return int(random.integers(2**63))
     return whole(random, "random", 0, 2**63)
+
+
+def _cells(row: Row, keys: list[str], kinds: tuple[str, ...]) -> list[str]:
+    own = [f"{row.epsilon:g}" if key == "epsilon" else str(getattr(row, key)) for key in keys]
+    return own + ["{:.3g} ± {:.1g}".format(*_rounded(row, error)) for error in kinds]
 
 
 def _named(row: Row, key: str) -> str:

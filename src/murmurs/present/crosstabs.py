@@ -13,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.numerics.arrays import Floats, Integers
-from murmurs.present.palette import ABOVE, BELOW
-from murmurs.present.text import printable, table, width
+from murmurs.present.layout import WIDTH, shortened, width
+from murmurs.present.palette import HEAT, INK
+from murmurs.present.text import left_out, printable, table
 
 _SHADES = " ░▒▓"
 MARKS = {1: "▲", -1: "▼", 0: " "}
-_ROW, _COLUMN = 30, 12
-"""The most characters of a label of a row and of a column."""
-_MOST = 4.0
-"""The ratio to independence, or its inverse, that has the full colour."""
+_ROW, _COLUMN, _NAME = 30, 12, 14
+"""The most characters of a label of a row, of one of a column, and of the name of a question."""
+_NEAR, _FAR = 1.25, 2.0
+"""Ratios to independence, or their inverses, up to which a cell is grey, and from which dark."""
 EXPLANATION = (
     "Shares of all answers in %; the darker the shade, the larger.\n"
-    "▲ above, ▼ below what independent answers would give, by more than noise explains."
+    "▲ above, ▼ below independent answers, by more than noise explains."
 )
 
 
@@ -46,12 +47,15 @@ class Crosstab:
     digits: int
 
     @property
-    def ratios(self) -> Floats:
-        """The shares divided by what the margins give, from 1/4 to 4."""
+    def colours(self) -> list[list[str]]:
+        """The colour of each cell: how it compares with independence, and how surely."""
         expected = independent(self.shares)
         safe = np.where(expected > 0, expected, 1.0)
-        found = np.where(expected > 0, self.shares / safe, 1.0)
-        return np.asarray(found.clip(1 / _MOST, _MOST))
+        ratios = np.where(expected > 0, self.shares / safe, 1.0)
+        return [
+            [colour_of(float(ratio), int(mark)) for ratio, mark in zip(*row, strict=True)]
+            for row in zip(ratios, self.marks, strict=True)
+        ]
 
     def number(self, share: float) -> str:
         """Return a share in percent, without the sign."""
@@ -75,19 +79,19 @@ def marks_of(shares: Floats, low: Floats, high: Floats) -> NDArray[np.int64]:
     return (low > expected).astype(np.int64) - (high < expected)
 
 
-def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
-    """Return the table for a terminal with so many columns, and at most ``limit`` rows.
+def crosstab_text(found: Crosstab, limit: int = 40, room: int = WIDTH) -> str:
+    """Return the table with at most ``limit`` rows, in at most so many columns of text.
 
     If not all answers fit, those with the largest margins are shown.
     """
     rows = _largest(found.shares.sum(axis=1), limit)
-    head = [_short(label, _COLUMN) for label in found.labels[1]]
+    head = [shortened(printable(label), _COLUMN) for label in found.labels[1]]
     numbers = [[found.number(float(x)) for x in row] for row in found.shares]
     widest = max(len(text) for row in numbers for text in row)
-    left = max(width(_short(found.labels[0][i], _ROW)) for i in rows)
+    left = max(width(shortened(printable(found.labels[0][i]), _ROW)) for i in rows)
     left = max(left, width(_corner(found)), 3)
     sizes = np.array([2 + max(width(text) + 1, widest + 2) for text in head])
-    cols = _fitting(found.shares.sum(axis=0), sizes, columns - left - 9)
+    cols = _fitting(found.shares.sum(axis=0), sizes, room - left - 9)
     largest, marks = float(found.shares.max()), found.marks
 
     def cell(i: int, j: int) -> str:
@@ -97,7 +101,7 @@ def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
     down, across = found.shares.sum(axis=1), found.shares.sum(axis=0)
     lines = [
         [
-            _short(found.labels[0][i], _ROW),
+            shortened(printable(found.labels[0][i]), _ROW),
             *(cell(int(i), int(j)) for j in cols),
             found.number(float(down[i])),
         ]
@@ -106,21 +110,14 @@ def crosstab_text(found: Crosstab, limit: int = 40, columns: int = 100) -> str:
     lines.append(
         ["all", *(f"{found.number(float(across[j]))} " for j in cols), found.number(down.sum())]
     )
-    text = table([_corner(found), *(f"{head[j]} " for j in cols), "all"], lines)
+    text = table([_corner(found), *(f"{head[j]} " for j in cols), "all"], lines, size=room)
     return (
-        text
-        + _left_out(len(down) - len(rows), "rows")
-        + _left_out(len(across) - len(cols), "columns")
+        text + left_out(len(down) - len(rows), "row") + left_out(len(across) - len(cols), "column")
     )
 
 
 def _corner(found: Crosstab) -> str:
-    return f"{_short(found.names[0], 20)} ╲ {_short(found.names[1], 20)}"
-
-
-def _short(label: str, most: int) -> str:
-    text = printable(label)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return " ╲ ".join(shortened(printable(name), _NAME) for name in found.names)
 
 
 def _largest(margin: Floats, most: int) -> Integers:
@@ -137,19 +134,15 @@ def _fitting(margin: Floats, sizes: Integers, room: int) -> Integers:
     return _largest(margin, 1)
 
 
-def _left_out(number: int, what: str) -> str:
-    return f"\n… and {number} more {what}" if number else ""
-
-
 def crosstab_html(found: Crosstab, caption: str, limit: int = 40) -> str:
     """Return the table for a notebook; colours compare each cell with independence."""
     rows, cols = (_largest(found.shares.sum(axis=side), limit) for side in (1, 0))
-    ratios, marks = found.ratios, found.marks
+    colours, marks = found.colours, found.marks
 
     def cell(i: int, j: int) -> str:
         told = " to ".join(found.number(float(x[i, j])) for x in (found.low, found.high))
         return (
-            f'<td style="text-align:right;background:{colour_of(float(ratios[i, j]))};color:#222" '
+            f'<td style="text-align:right;background:{colours[i][j]};color:{INK}" '
             f'title="{told} %">{found.number(float(found.shares[i, j]))}'
             f"{MARKS[int(marks[i, j])].strip()}</td>"
         )
@@ -163,9 +156,9 @@ def crosstab_html(found: Crosstab, caption: str, limit: int = 40) -> str:
     ]
     margins = "".join(_margin(found, float(across[j])) for j in cols)
     lines.append(f"<tr>{_heading('all')}{margins}{_margin(found, float(down.sum()))}</tr>")
-    for number, what in ((len(down) - len(rows), "rows"), (len(across) - len(cols), "columns")):
-        if number:
-            lines.append(f'<tr><td colspan="{len(cols) + 2}">… and {number} more {what}</td></tr>')
+    for number, what in ((len(down) - len(rows), "row"), (len(across) - len(cols), "column")):
+        if more := left_out(number, what).strip():
+            lines.append(f'<tr><td colspan="{len(cols) + 2}">{more}</td></tr>')
     corner = " ╲ ".join(found.names)
     head = "".join(_heading(text) for text in (corner, *(found.labels[1][j] for j in cols), "all"))
     title = html.escape(printable(f"{caption} {EXPLANATION}", keep="\n"))
@@ -183,10 +176,12 @@ def _margin(found: Crosstab, share: float) -> str:
     return f'<td style="text-align:right">{found.number(share)}</td>'
 
 
-def colour_of(ratio: float) -> str:
-    """Return white for independence, and more colour the further a ratio is from it."""
-    part = float(np.log(ratio) / np.log(_MOST))
-    full = ABOVE if part > 0 else BELOW
-    channels = (int(full[place : place + 2], 16) for place in (1, 3, 5))
-    mixed = (round(255 + (channel - 255) * 0.75 * abs(part)) for channel in channels)
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+def colour_of(ratio: float, mark: int) -> str:
+    """Return the colour of a cell; only cells with a mark have strong ones.
+
+    >>> colour_of(3.0, 0) == colour_of(1.5, 0), colour_of(3.0, 1) == colour_of(1.5, 1)
+    (True, False)
+    """
+    if mark:
+        return HEAT[0] if mark < 0 else HEAT[5] if ratio >= _FAR else HEAT[4]
+    return HEAT[1] if ratio < 1 / _NEAR else HEAT[2] if ratio <= _NEAR else HEAT[3]

@@ -1,11 +1,9 @@
-"""Tables and bars for the terminal and for notebooks."""
+"""Tables and bars for the terminal."""
 
 from __future__ import annotations
 
-import html
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -13,11 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.numerics.arrays import Floats, Integers
+from murmurs.present.layout import BETWEEN, WIDTH, laid_out, taken, width
 
 Order = Literal["share", "listed"]
 """Whether the largest share comes first, or answers come as they are listed."""
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
+Cell = str | tuple[str, ...]
+"""What stands in a table: a line, or several."""
+
+_LONGEST_BAR, _SHORTEST_BAR = 30, 10
+"""Characters of the bar of the largest share; long labels leave less room."""
 
 MARK = "*"
 """What marks detected answers in a table."""
@@ -43,8 +47,18 @@ def _written_out(character: str, keep: str) -> str:
     return character if character in keep else ascii(character)[1:-1]
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    left: int = 1,
+    size: int = WIDTH,
+) -> str:
     """Return rows under a header; the first ``left`` columns and bars are left-aligned.
+
+    A table that is wider than ``size`` is made narrower: first the headings of numbers are broken,
+    then the texts of the first columns, which have at most four lines. If that is not enough, the
+    columns are in several tables, one below another.
 
     >>> print(table(["answer", "share"], [["tea", "40 %"], ["nothing", "5 %"]]))
     answer   share
@@ -52,17 +66,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1
     tea       40 %
     nothing    5 %
     """
-    rows = [[printable(cell) for cell in row] for row in rows]
-    columns = list(zip(header, *rows, strict=True))
-    widths = [max(width(cell) for cell in column) for column in columns]
-    lines = [header, ["─" * w for w in widths], *rows]
-    return "\n".join(
-        "  ".join(
-            _pad(cell, w, to_left=i < left or any(mark in cell for mark in "█▏▎▍▌▋▊▉"))
-            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    found = [[_lines(cell) for cell in row] for row in rows]
+    return laid_out(list(header), found, left, size)
+
+
+def _lines(cell: Cell) -> list[str]:
+    return [printable(cell)] if isinstance(cell, str) else [printable(line) for line in cell]
 
 
 def bar(value: float, full: float, size: int) -> str:
@@ -101,29 +110,29 @@ def shares_table(
     shares, low, high = columns["share"], columns["low"], columns["high"]
     digits = shown_digits(columns["unbiased_error"])
     largest = max(float(shares.max()), 1e-12)
-    rows_shown = in_order(shares, order)
-    header = ["answer", "estimate", heading, ""]
+    order_shown = in_order(shares, order)
+    header = ["answer", "estimate", heading]
     rows = [
         [
             columns["answer"][j],
             percent(float(shares[j]), digits),
             f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
-            bar(float(shares[j]), largest, 30),
         ]
-        for j in rows_shown[:limit]
+        for j in order_shown[:limit]
     ]
     if truth is not None:
         header.insert(1, "truth")
-        for row, j in zip(rows, rows_shown, strict=False):
+        for row, j in zip(rows, order_shown, strict=False):
             row.insert(1, percent(float(truth[j]), digits))
     if marks is not None:
         header.insert(1, "")
-        for row, j in zip(rows, rows_shown, strict=False):
+        for row, j in zip(rows, order_shown, strict=False):
             row.insert(1, MARK if marks[j] else "")
-    text = table(header, rows)
-    if len(shares) > limit:
-        text += f"\n… and {len(shares) - limit} more"
-    return text
+    wide = taken([max(map(width, column)) for column in zip(header, *rows, strict=True)])
+    size = min(_LONGEST_BAR, max(_SHORTEST_BAR, WIDTH - wide - len(BETWEEN)))
+    for row, j in zip(rows, order_shown, strict=False):
+        row.append(bar(float(shares[j]), largest, size))
+    return table([*header, ""], rows) + left_out(len(shares) - limit)
 
 
 def changes_table(
@@ -151,24 +160,47 @@ def changes_table(
         ]
         for j in order[:limit]
     ]
-    text = table(["answer", what, heading, "p-value"], rows)
-    return text + (f"\n… and {len(order) - limit} more" if len(order) > limit else "")
+    return table(["answer", what, heading, "p-value"], rows) + left_out(len(order) - limit)
 
 
 def periods_table(
     answers: Sequence[str],
     periods: Sequence[str],
-    shares: Floats,
+    values: tuple[Floats, Floats, Floats],
     p_values: Floats,
     standard_errors: Floats,
 ) -> str:
-    """Return shares of answers (rows) in periods (columns), with the p-value of each answer."""
+    """Return shares of answers (rows) in periods (columns), with the p-value of each answer.
+
+    ``values`` are the shares and their limits, which stand below them.
+    """
     digits = shown_digits(standard_errors)
-    rows = [
-        [answer, *(percent(float(share), digits) for share in row), p_text(float(p_value))]
-        for answer, row, p_value in zip(answers, shares, p_values, strict=True)
+    rows: list[list[Cell]] = [
+        [
+            answer,
+            *(
+                (percent(float(share), digits), f"{_number(low, digits)} … {_number(high, digits)}")
+                for share, low, high in zip(*limits, strict=True)
+            ),
+            p_text(float(p_value)),
+        ]
+        for answer, p_value, *limits in zip(answers, p_values, *values, strict=True)
     ]
     return table(["answer", *map(printable, periods), "p-value"], rows)
+
+
+def _number(share: float, digits: int) -> str:
+    return percent(float(share), digits).removesuffix(" %")
+
+
+def left_out(number: int, what: str = "") -> str:
+    r"""Return the line that says how many rows are not shown, if any are not.
+
+    >>> left_out(2), left_out(1, "row"), left_out(3, "row"), left_out(0)
+    ('\n… and 2 more', '\n… and 1 more row', '\n… and 3 more rows', '')
+    """
+    name = f" {what}{'' if number == 1 else 's'}" if what else ""
+    return f"\n… and {number:,} more{name}" if number > 0 else ""
 
 
 def points(change: float, digits: int = 1) -> str:
@@ -192,44 +224,6 @@ def p_text(p_value: float) -> str:
     )
 
 
-def shares_html(
-    columns: Mapping[str, Any],
-    heading: str,
-    caption: str,
-    limit: int = 40,
-    order: Order = "share",
-) -> str:
-    """Return the same as an HTML table, with the intervals drawn over the bars."""
-    shares, low, high = columns["share"], columns["low"], columns["high"]
-    digits = shown_digits(columns["unbiased_error"])
-    full = max(float(high.max()), 1e-12)
-    lines = []
-    for j in in_order(shares, order)[:limit]:
-        share, below, above = (max(float(x[j]), 0.0) / full for x in (shares, low, high))
-        drawing = (
-            '<svg width="200" height="14" viewBox="0 0 200 14" role="img">'
-            f'<rect x="0" y="3" width="{200 * share:.1f}" height="8" fill="#4477aa"/>'
-            f'<line x1="{200 * below:.1f}" x2="{200 * above:.1f}" y1="7" y2="7" '
-            'stroke="#222" stroke-width="1.5"/></svg>'
-        )
-        cells = [
-            percent(float(shares[j]), digits),
-            f"{percent(float(low[j]), digits)} … {percent(float(high[j]), digits)}",
-        ]
-        numbers = "".join(f'<td style="text-align:right">{cell}</td>' for cell in cells)
-        answer = html.escape(printable(str(columns["answer"][j]), keep="\n"))
-        left = f'<td style="text-align:left">{answer}</td>'
-        lines.append(f'<tr>{left}{numbers}<td style="text-align:left">{drawing}</td></tr>')
-    if len(shares) > limit:
-        lines.append(f'<tr><td colspan="4">… and {len(shares) - limit} more</td></tr>')
-    head = "".join(f"<th>{x}</th>" for x in ("answer", "estimate", heading, ""))
-    title = html.escape(printable(caption, keep="\n"))
-    return (
-        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
-
-
 def in_order(shares: Floats, order: Order) -> Integers:
     """Return the numbers of the answers in the order in which they are shown."""
     if order not in get_args(Order):
@@ -248,16 +242,3 @@ def shown_digits(standard_errors: Floats) -> int:
     """
     smallest = 100 * float(standard_errors.min())
     return min(max(1, -math.floor(math.log10(smallest))), 8) if smallest > 0 else 1
-
-
-def width(text: str) -> int:
-    """Return how many columns a text takes in a terminal; wide characters take two."""
-    return sum(
-        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
-
-
-def _pad(cell: str, size: int, *, to_left: bool) -> str:
-    space = " " * (size - width(cell))
-    return cell + space if to_left else space + cell
