@@ -185,7 +185,7 @@ def test_very_many_candidates_are_taken(desk: Path) -> None:
     text = good("estimate counts.json --candidates many.txt")
     assert "Estimator: selection" in text
     assert "3 of 5003 candidates detected; at most a 5 % chance" in text
-    assert "… and 4964 more" in text
+    assert "… and 4,964 more" in text
 
 
 def test_it_is_said_in_words_that_no_candidate_was_found(desk: Path) -> None:

@@ -172,7 +172,8 @@ def test_a_map_without_a_file_is_printed(desk: Path) -> None:
 def test_schemes_are_listed_for_people_and_programs() -> None:
     text = good("rappor schemes")
     names = [scheme["name"] for scheme in json.loads(good("rappor schemes --json"))]
-    assert names == [line.split()[0] for line in text.splitlines()[2:]]
+    rows = text.partition("─\n")[2].splitlines()
+    assert names == [line.split()[0] for line in rows if not line.startswith(" ")]
 
 
 # Options act

@@ -97,6 +97,13 @@ def test_a_table_that_fits_is_left_as_it_is_and_a_wide_one_keeps_its_numbers() -
     assert table(["a", "b"], [["x", "1"]]) == "a  b\n─  ─\nx  1"
 
 
+def test_columns_of_several_tables_are_spread_evenly() -> None:
+    heads = [f"week {number}" for number in range(1, 13)]
+    text = table(["answer", *heads], [["tea", *["12.3 … 45.6"] * 12]])
+    assert [part.count("week") for part in text.split("\n\n")] == [4, 4, 4]
+    assert table(["edit", "of"], [["x" * 60, "y" * 60]], left=2).count("edit") == 1
+
+
 def test_long_labels_have_four_lines_at_most() -> None:
     text = table(["answer", "share"], [[f"{LONG} " * 20, "5 %"]])
     lines = text.split("\n")

@@ -132,7 +132,7 @@ def _table(client: Client, sealed: Submission) -> str:
         shape = asked.mechanism.shape
         report = str(shape.to_json(shape.unpack(data)))
         rows.append([name, report if len(report) <= 60 else f"{report[:57]}...", str(len(data))])
-    head = f"Submission {sealed.id.hex()} to {client.survey.name!r}: what leaves this device\n\n"
+    head = f"Submission {sealed.id.hex()} to {client.survey.name!r}\nleaves this device:\n\n"
     return head + table(["question", "report", "bytes"], rows, left=2)
 
 

@@ -198,8 +198,9 @@ def _tell_start(
     say(f"Survey {survey.name!r}, fingerprint {survey.short_fingerprint}: a closed question")
     say("(drink), an open one (pet), and two that are answered together (sleep, mood).\n")
     spent = first[0][0].spent
-    say(f"Any answer can lead to any report. All that leaves a device costs epsilon {spent:.4g}:")
-    say("it is never more than e^epsilon times as likely as with other answers. Five devices:\n")
+    say(f"Any answer can lead to any report. Everything a device sends costs epsilon {spent:.4g}:")
+    say(f"no answers make it more than e^{spent:.4g} times as likely as any others would.\n")
+    say("Five devices:\n")
     rows = []
     for number, (_, submission) in enumerate(first):
         report = drink.mechanism.shape.unpack(submission.reports["drink"])
@@ -226,7 +227,7 @@ def _tell_results(
         text = asked.text if isinstance(asked, Joint) else asked.text or name
         columns = _columns(result)
         truth = people.shares(survey, name, columns["answer"])
-        say(f"\n{text}  {result['reports']:,} reports\n")
+        say(f"\n{text}\n{result['reports']:,} reports\n")
         say(shares_table(columns, "95 % interval", np.array(truth)))
 
 
@@ -245,7 +246,7 @@ def _stay(survey: Survey, address: str, folder: Path) -> None:
         return
     say(f"\nThe collector stays at {address} until Ctrl-C. To ask it for a result:\n")
     field = f'"Authorization: Bearer $(cat {token})"'
-    say(f'  curl -H {field} "{address}/results/{survey.name}/drink?format=text"')
+    say(f'  curl -H {field} "{address}/results/{survey.name}/drink?format=text"', most=None)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(3600)

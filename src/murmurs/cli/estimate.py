@@ -146,7 +146,7 @@ def read_with_notes(path: Path) -> list[str]:
     """Return the candidates of a file; notes on them go to standard error."""
     candidates, notes = read_candidates(path)
     for note in notes[:5]:
-        say(f"{path}, {note}", err=True)
+        say(f"{path}, {note}", err=True, most=None)
     if len(notes) > 5:
         say(f"{path}: {len(notes) - 5} more lines have such notes", err=True)
     return list(candidates)

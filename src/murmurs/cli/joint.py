@@ -196,7 +196,7 @@ def _tell_table(
         print_csv(table.to_csv(level, target), err=beside)
         return
     text = table.table(level=level, target=target, width=terminal_width())
-    say(f"{title}\n{numbered(table.n, 'report')}\n\n{text}\n", err=beside, wide=True)
+    say(f"{title}\n{numbered(table.n, 'report')}\n\n{text}\n", err=beside, most=terminal_width())
     say(f"{table.conclusion}\n{table.explanation}", err=beside)
 
 
@@ -226,7 +226,7 @@ def _tell_segments(
         text = table.table(level=level, target=target, width=terminal_width())
         notes = "".join(f"\nNote: {note}." for note in table.notes)
         told = f"{table.title} in {name}\n{numbered(table.n, 'report')}"
-        say(f"{told}\n\n{text}\n", err=beside, wide=True)
+        say(f"{told}\n\n{text}\n", err=beside, most=terminal_width())
         say(f"{table.conclusion}{notes}\n", err=beside)
     methods = dict.fromkeys(table.method for table in tables.values())
     say(f"All segments\n\n{comparison}\nEstimator: {', '.join(methods)}.", err=beside)

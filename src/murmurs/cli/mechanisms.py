@@ -59,5 +59,5 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
         [name, f"{100 * error:.3f} %", f"{realised!r}", f"{bits:.1f}", str(size)]
         for error, name, realised, bits, size in found
     ]
-    say(f"{k} answers, epsilon {epsilon:g}, {n} respondents\n")
+    say(f"{k:,} answers, epsilon {epsilon:g}, {n:,} respondents\n")
     say(table(["mechanism", "error of a share", "epsilon realised", "bits", "bytes"], rows))

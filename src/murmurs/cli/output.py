@@ -142,16 +142,15 @@ def read_survey(path: Path) -> Survey:
         raise ValueError(f"{path}: {error}") from None
 
 
-def say(text: str, *, err: bool = False, wide: bool = False) -> None:
-    """Print text for people, on lines of at most 80 columns.
+def say(text: str, *, err: bool = False, most: int | None = WIDTH) -> None:
+    """Print text for people, on lines of at most so many columns; None leaves lines whole.
 
-    With ``wide``, lines may be as wide as the terminal. Control characters, and those that a
-    terminal lacks, are replaced.
+    Control characters, and those that a terminal lacks, are replaced.
     """
     encoding = _encoding(err)
-    size = terminal_width() if wide else WIDTH
-    safe = fold(printable(text, keep="\n"), size).encode(encoding, "replace")
-    click.echo(safe.decode(encoding), err=err)
+    safe = printable(text, keep="\n")
+    safe = safe if most is None else fold(safe, most)
+    click.echo(safe.encode(encoding, "replace").decode(encoding), err=err)
 
 
 def print_json(document: Any, *, err: bool = False) -> None:

@@ -186,9 +186,9 @@ def command(
 
 def _tell(url: str, place: str, token_file: Path | None) -> None:
     """Say where the collector is, and where a new token is."""
-    say(f"collecting at {url} into {place}")
+    say(f"collecting at {url} into {place}", most=None)
     if token_file is not None:
-        say(f"a token for administration and results is in {token_file}")
+        say(f"a token for administration and results is in {token_file}", most=None)
 
 
 def _tell_missing(catalogue: Catalogue, place: str) -> None:
@@ -198,5 +198,6 @@ def _tell_missing(catalogue: Catalogue, place: str) -> None:
     if not any(token.scope == "admin" for token in catalogue.tokens):
         say(
             "there is no token for administration yet: make one with "
-            f"murmurs token create NAME --scope admin --store {shlex.quote(place)}"
+            f"murmurs token create NAME --scope admin --store {shlex.quote(place)}",
+            most=None,
         )

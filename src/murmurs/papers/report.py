@@ -15,7 +15,7 @@ _WIDTH = 80
 def report(found: Reproduction, limit: int = 40) -> str:
     """Return the title, published beside measured, the verdict and what explains deviations."""
     experiment = found.experiment
-    parts = [f"{experiment.name}: {experiment.title}"]
+    parts = [_wrapped(f"{experiment.name}: {experiment.title}")]
     numbers = [f for f in found.findings if isinstance(f.measured, float)]
     if numbers:
         shown = sorted(numbers, key=lambda f: f.verdict == "agrees")[:limit]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from murmurs.numerics.arrays import Floats
-from murmurs.present.axes import axes_for, entitle
-from murmurs.present.palette import DATA, INK, QUIET, SECOND
+from murmurs.present.axes import axes_for, entitle, label_style
+from murmurs.present.glyphs import drawable
+from murmurs.present.palette import DATA, HEAT, INK, QUIET, SECOND
 from murmurs.present.text import printable
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def plot_discovery(
     axes.set_xlim(0.3, max(len(shown), 9) + 0.7)
     axes.set_ylim(bottom, top)
     ranks = shown + 1
-    axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=2.2)
-    axes.plot(ranks, np.maximum(share, bottom), "o", color=INK, markersize=3.5)
+    axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=5)
+    axes.plot(ranks, np.maximum(share, bottom), "_", color=INK, markersize=10, markeredgewidth=2)
     for name, rank, end in zip(names, ranks, high, strict=False):
         text = axes.annotate(
             name,
@@ -67,7 +68,7 @@ def plot_discovery(
             ha="center",
             va="bottom",
             fontsize="small",
-            parse_math=False,
+            **label_style(),
         )
         top = max(top, _top_above(axes, text, float(end), bottom))
     axes.set_ylim(bottom, top)
@@ -90,6 +91,7 @@ def plot_discovery(
     beside.tick_params(axis="y", labelleft=False, which="both", length=0)
     beside.spines[["top", "right"]].set_visible(False)
     for panel in (axes, beside):
+        panel.axhspan(bottom, 100 * floor, color=HEAT[2], zorder=0)
         panel.axhline(100 * floor, color=QUIET, linewidth=1.1, linestyle="--")
     axes.annotate(
         f"noise floor {100 * floor:.2g} %",
@@ -115,7 +117,7 @@ def _limits(floor: float, share: Floats, high: Floats) -> tuple[float, float]:
 
 def _name(text: object) -> str:
     """Return a string as it stands in the plot: on one line, and not too long."""
-    name = printable(str(text))
+    name = drawable(printable(str(text)))
     return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
 
 

@@ -124,4 +124,4 @@ def size_of(found: Crosstab, limit: int = 30) -> tuple[float, float]:
     """Return the width and the height that a plot of the table needs, in inches."""
     down, across = (min(len(labels), limit) for labels in found.labels)
     longest = max(min(len(label), 24) for label in found.labels[0])
-    return max(6.0, 1.6 + 0.08 * longest + _CELL * (across + 1)), 2.6 + _ROW * down
+    return max(5.4, 1.6 + 0.08 * longest + _CELL * (across + 1)), 2.6 + _ROW * down

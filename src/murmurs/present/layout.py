@@ -151,7 +151,13 @@ def _blocks(widths: Sequence[int], left: int, most: int) -> list[list[int]]:
         if len(found[-1]) > left and taken(wider) > most:
             found.append(list(texts))
         found[-1].append(column)
-    return found
+    numbers = range(left, len(widths))
+    if not numbers:
+        return found
+    each = -(-len(numbers) // len(found))
+    even = [[*texts, *numbers[start : start + each]] for start in range(0, len(numbers), each)]
+    fits = all(taken([widths[i] for i in own]) <= most for own in even)
+    return even if fits else found
 
 
 def _block(

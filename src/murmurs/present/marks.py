@@ -58,12 +58,12 @@ def draw_truth(axes: Axes, x: Floats, y: Floats) -> None:
         y,
         "D",
         color=SECOND,
-        markerfacecolor="none",
+        markerfacecolor="white",
         markeredgewidth=1.4,
         markersize=6,
         label="truth",
         clip_on=False,
-        zorder=4,
+        zorder=2.5,  # the estimate is in front
     )
 
 

@@ -160,7 +160,7 @@ def _write_numbers(axes: Axes, numbers: Sequence[str], limits: Sequence[str]) ->
 
 def _legend(axes: Axes) -> None:
     axes.legend(
-        loc="lower right", bbox_to_anchor=(1, 1), borderpad=0, frameon=False, handletextpad=0.2
+        loc="upper left", bbox_to_anchor=(1.02, 0), borderpad=0, frameon=False, handletextpad=0.2
     )
 
 
