@@ -405,15 +405,15 @@ def test_what_a_draw_of_questions_does_is_told() -> None:
     one, two, off = (edited(top(questions_each=each)) for each in (1, 2, None))
     [change] = compare_surveys(one, two).changes
     assert change.follows == (
-        "devices draw another number of questions: 2 of 4 in each period, for at most epsilon 4, "
-        "and not 1 of 4 in each period, for at most epsilon 2"
+        "devices draw 2 of 4, for at most epsilon 4 each time; before, 1 of 4, for at most epsilon "
+        "2 each time"
     )
     [change] = compare_surveys(one, off).changes
-    assert "all of 4 in each period, for at most epsilon 7, and not 1 of 4" in change.follows
+    assert "draw all of 4, for at most epsilon 7 each time; before, 1 of 4" in change.follows
     [change, _] = compare_surveys(one, edited(top(questions_each=1), without("sugar"))).changes
     assert (change.what, change.follows) == (
         "the draw of questions",
-        "devices draw anew: 1 of 3 in each period, for at most epsilon 2",
+        "devices draw anew: 1 of 3, for at most epsilon 2 each time",
     )
     assert set(compare_surveys(one, two).addable) == {"drink", "cafe", "sugar", "cup"}
     assert "the draw of questions" in {

@@ -221,4 +221,4 @@ def test_publish_prints_the_terms(tmp_path: Path) -> None:
     told = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
     document = json.loads(told.stdout)
     assert document["every"] == "week"
-    assert len(document["concerns"]) == 1
+    assert len(document["concerns"]) == 2

@@ -1,4 +1,4 @@
-"""Learn what people answer without learning what anyone answered."""
+"""Estimate how many people gave each answer, from randomised answers."""
 
 from murmurs import estimators
 from murmurs.counts import Counts, pool

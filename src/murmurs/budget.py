@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -44,8 +45,7 @@ def most_in_a_period(survey: Survey) -> Cost:
 
     If devices draw some of the questions, it is the price of those that cost most.
     """
-    dearest = sorted(map(price, survey.reported), reverse=True)
-    return sum(dearest[: survey.terms.questions_each], Fraction(0))
+    return _dearest(list(survey.reported), survey.terms.questions_each)
 
 
 def check_budgets(survey: Survey) -> None:
@@ -98,42 +98,96 @@ def _each(survey: Survey) -> str:
     return "the question that costs most" if drawn == 1 else f"the {drawn} that cost most"
 
 
+@dataclass(frozen=True)
+class _Rhythm:
+    """What answering again and again costs, if values stay the same."""
+
+    fresh: Cost
+    """What reports without a permanent response cost each time."""
+    kept: Cost
+    """What permanent responses cost together."""
+    dearest: Cost
+    """The most that one time may cost."""
+    days: int
+    """The days from one time to the next."""
+    lasting: int | None
+    """The days for which a permanent response is kept; None for ever."""
+
+    def total(self, times: int) -> Cost:
+        """Return what so many answers to all that is asked cost, at most."""
+        drawn = 1 if self.lasting is None else (times - 1) * self.days // self.lasting + 1
+        return min(times * self.fresh + min(times, drawn) * self.kept, times * self.dearest)
+
+    def held(self, budget: float) -> int:
+        """Return the largest number of answers that a budget holds."""
+        low, high = 0, 10**6
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.total(middle) <= budget else (low, middle - 1)
+        return low
+
+
 def _repeated(survey: Survey, every: Period) -> list[str]:
     """Return what answering everything again and again costs, if it ever ends or never stops."""
-    terms, budget = survey.terms, survey.terms.lifetime_epsilon
+    terms, budget, drawn = survey.terms, survey.terms.lifetime_epsilon, survey.terms.questions_each
     bounded = [asked for asked in survey.reported if price(asked) != math.inf]
     fresh = [asked for asked in bounded if not keeps_response(asked)]
     if not fresh and terms.memory != "period":
         return []
-    drawn = terms.questions_each
-    each = sum(sorted(map(price, fresh), reverse=True)[:drawn], Fraction(0))
-    kept = sum((price(asked) for asked in bounded if keeps_response(asked)), Fraction(0))
-    lasting = _days_in(terms.period) if terms.period is not None else None
+    rhythm = _Rhythm(
+        _dearest(fresh, drawn),
+        _dearest([asked for asked in bounded if keeps_response(asked)], None),
+        _dearest(bounded, drawn),
+        _days_in(every),
+        None if terms.period is None else _days_in(terms.period),
+    )
     most = "" if drawn is None else "at most "
-    names = listed(tuple(asked.name for asked in fresh))
-    said = [
-        f"reports to {names} keep no permanent response and cost {most}{float(each):.4g} each time"
-    ]
-    said = said if fresh else []
-    said += [f"permanent responses cost {most}{float(kept):.4g} in each period"] if lasting else []
+    said = []
+    if fresh:
+        names = listed(tuple(asked.name for asked in fresh))
+        cost = f"{most}{float(rhythm.fresh):.4g}"
+        said.append(f"reports to {names} keep no permanent response and cost {cost} each time")
+    if rhythm.lasting:
+        said.append(f"permanent responses cost {most}{float(rhythm.kept):.4g} in each period")
     all_of_it = "everything is" if drawn is None else f"{drawn} of {len(survey.reported)} are"
     start = f"if {all_of_it} answered {in_words(every)}: {', and '.join(said)}"
+    noted, apart = _scarce(survey, rhythm)
     if budget is None:
-        total = _total(365 // _days_in(every), each, kept, _days_in(every), lasting)
-        total = min([total, *(Fraction(most) * _IN_A_YEAR[word] for word, most in terms.budgets)])
+        yearly = [Fraction(least) * _IN_A_YEAR[word] for word, least in terms.budgets]
+        total = min([rhythm.total(365 // rhythm.days), *yearly])
         return [
+            *noted,
             f"{start}, which is {float(total):.4g} in a year. Ask once, give lifetime_epsilon, or "
-            "take a mechanism with a permanent response, such as LOSUE."
+            "take a mechanism with a permanent response, such as LOSUE.",
         ]
-    low, high = 0, 10**6
-    while low < high:  # the largest number of answers that the budget holds
-        middle = (low + high + 1) // 2
-        total = _total(middle, each, kept, _days_in(every), lasting)
-        low, high = (middle, high) if total <= budget else (low, middle - 1)
+    times = rhythm.held(budget)
     return [
-        f"{start}, so lifetime_epsilon = {budget:g} is spent after {low:,} answers, in about "
-        f"{low * _days_in(every):,} days."
+        *noted,
+        f"{start}, so lifetime_epsilon = {budget:g} is spent after {times:,} answers, in about "
+        f"{int(times * apart):,} days.",
     ]
+
+
+def _scarce(survey: Survey, rhythm: _Rhythm) -> tuple[list[str], Fraction]:
+    """Return which budgets of periods hold fewer answers than devices may give.
+
+    And how many days then lie between two answers.
+    """
+    said, apart = [], Fraction(rhythm.days)
+    for word, budget in survey.terms.budgets:
+        asked, held = _days_in(word) // rhythm.days, rhythm.held(budget)
+        if 0 < held < asked:
+            said.append(
+                f"epsilon_per = {{{word} = {budget:g}}} holds about {held:,} of the {asked:,} "
+                f"times that a device may answer in a {word}."
+            )
+            apart = max(apart, Fraction(_days_in(word), held))
+    return said, apart
+
+
+def _dearest(asked: list[Asked], number: int | None) -> Cost:
+    """Return what so many questions cost together, those that cost most."""
+    return sum(sorted(map(price, asked), reverse=True)[:number], Fraction(0))
 
 
 _IN_A_YEAR = {"day": 366, "week": 53, "month": 12, "year": 1}
@@ -143,9 +197,3 @@ def _days_in(period: Period) -> int:
     """Return the days in a period; those of all time are more than there are."""
     days = {"day": 1, "week": 7, "month": 30, "year": 365, "once": 10**9}
     return period if isinstance(period, int) else days[period]
-
-
-def _total(times: int, fresh: Cost, kept: Cost, days: int, lasting: int | None) -> Cost:
-    """Return what so many answers cost, one every so many days, of values that stay the same."""
-    periods = 0 if times == 0 else 1 if lasting is None else (times - 1) * days // lasting + 1
-    return times * fresh + periods * kept

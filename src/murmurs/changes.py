@@ -34,7 +34,7 @@ _TERMS: dict[str, tuple[Kind, str]] = {
     "closes": ("harmless", "it decides when answers are taken"),
     "minimum_reports": ("harmless", "it decides which results are shown"),
     "epsilon_per": ("harmless", "devices stop at the new budget; what is spent in a period stays"),
-    "questions_each": ("harmless", "devices draw another number of questions"),
+    "questions_each": ("harmless", "devices draw"),
 }
 """What a change of each term does."""
 
@@ -123,7 +123,7 @@ def _of_draws(old: Survey, new: Survey) -> list[Change]:
     before, after = old.terms, new.terms
     if before.questions_each != after.questions_each:
         kind, follows = _TERMS["questions_each"]
-        told = f"{follows}: {_drawn(new)}, and not {_drawn(old)}"
+        told = f"{follows} {_drawn(new)}; before, {_drawn(old)}"
         return [Change(kind, "questions_each", told)]
     names = [tuple(asked.name for asked in survey.reported) for survey in (old, new)]
     if after.questions_each is None or (names[0] == names[1] and before.every == after.every):
@@ -134,7 +134,7 @@ def _of_draws(old: Survey, new: Survey) -> list[Change]:
 def _drawn(survey: Survey) -> str:
     each, most = survey.terms.questions_each, len(survey.reported)
     cost = _epsilon(most_in_a_period(survey))
-    return f"{each or 'all'} of {most} in each period, for at most {cost}"
+    return f"{each or 'all'} of {most}, for at most {cost} each time"
 
 
 def _epsilon(cost: Cost) -> str:

@@ -178,6 +178,15 @@ def test_calendar_periods_are_those_of_the_calendar(word: Any) -> None:
             "cost 1 each time, which is 36 in a year.",
         ),
         (
+            'every = "week"\nepsilon_per = {year = 12}\nmemory = "value"',
+            "epsilon_per = {year = 12} holds about 10 of the 52 times that a device may answer "
+            "in a year.",
+        ),
+        (
+            'every = "week"\nepsilon_per = {year = 12}\nlifetime_epsilon = 22\nmemory = "value"',
+            "lifetime_epsilon = 22 is spent after 20 answers, in about 730 days.",
+        ),
+        (
             'every = "week"\nquestions_each = 1\nlifetime_epsilon = 10\nmemory = "value"',
             "if 1 of 2 are answered once a week: reports to 'hot' keep no permanent response and "
             "cost at most 1 each time, so lifetime_epsilon = 10 is spent after 8 answers",

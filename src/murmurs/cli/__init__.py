@@ -100,4 +100,4 @@ def _tidy(message: str, keep: str = "") -> str:
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="murmurs")
 def main() -> None:
-    """Learn what people answer without learning what anyone answered."""
+    """Estimate how many people gave each answer, from randomised answers."""
