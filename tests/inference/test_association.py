@@ -248,8 +248,15 @@ def test_few_expected_reports_lead_to_permutations_or_a_note() -> None:
     bits = mm.Product((mm.OUE(k=3, epsilon=5.0), mm.OUE(k=3, epsilon=5.0)))
     reports = bits.encode_many(rng.integers(0, 9, 100), rng)
     alone = mm.associate(bits.count(reports))
-    assert (alone.test, len(alone.notes)) == ("score", 1)
-    assert "pass the reports" in alone.notes[0]
+    assert (alone.test, len(alone.notes)) == ("bootstrap", 0)
+    assert "simulation of independent answers, " in alone.sentence
+    assert mm.associate(bits.count(reports)) == alone  # the counts are the seed
+    rough = mm.associate(bits.count(reports), test="score")
+    assert rough.notes[0].startswith("few reports are expected")
+    wide = mm.Product((mm.OUE(k=20, epsilon=5.0), mm.OUE(k=6, epsilon=5.0)))
+    told = mm.associate(wide.count(wide.encode_many(rng.integers(0, 120, 100), rng)))
+    assert told.test == "score"
+    assert "pass the reports" in told.notes[0]
     assert mm.associate(bits.count(reports), reports=reports).test == "permutation"
 
 
@@ -336,7 +343,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
     for questions in ((0, 0), (0, 2), (-1, 0), (0, 1, 1)):
         with pytest.raises(ValueError, match="numbers from 0 to 1"):
             mm.associate(counts, questions=questions)
-    with pytest.raises(ValueError, match="score, pearson, wald, permutation, not 'fisher'"):
+    with pytest.raises(ValueError, match="wald, permutation, bootstrap, not 'fisher'"):
         mm.associate(counts, test="fisher")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"numpy.random.default_rng\(seed\), not 1"):
         mm.associate(counts, random=1)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from matplotlib.colors import to_hex
 from scipy.stats import chi2_contingency
 
@@ -170,6 +171,40 @@ def test_other_tests_need_the_single_reports() -> None:
     assert found().association(test="pearson").test == "pearson"
     with pytest.raises(ValueError, match="the combination was reported once: leave 'test' out"):
         found(ONCE).association(test="pearson")
+
+
+def test_one_report_of_a_rare_combination_is_no_proof() -> None:
+    """99 people say no twice, and one yes twice: Fisher's exact p-value is 0.01.
+
+    The chi-square distribution has 1e-22. Simulations do not keep the margins, and have 0.0015.
+    """
+    joint = Joint(*[Question(name, ["no", "yes"], epsilon=15.0) for name in "ab"], once=True)
+    table = np.array([[99, 0], [0, 1]])
+    counts = joint.simulate(table, np.random.default_rng(1))
+    test = joint.estimate(counts).association()
+    assert scipy.stats.fisher_exact(table).pvalue == pytest.approx(0.01)
+    assert (test.test, test.notes) == ("bootstrap", ())
+    assert 5e-4 <= test.p_value < 0.06
+    assert scipy.stats.chi2.sf(test.statistic, test.freedom) < 1e-9
+    assert "simulation of independent answers, 1,999 draws" in test.sentence
+
+
+def test_few_reports_of_combinations_do_not_make_the_test_reject() -> None:
+    """Independent answers, 100 people, margins .96 .02 .02: of 15 tests at most 2 % are below 0.01.
+
+    Exact binomial test, false-alarm rate 1e-6; a p-value without its noise is zero everywhere.
+    """
+    margin, rng = np.array([0.96, 0.02, 0.02]), np.random.default_rng(3)
+    law, mechanism = np.outer(margin, margin), KRR(k=9, epsilon=20.0)
+    questions = [Question(name, list("xyz"), epsilon=1.0) for name in "ab"]
+    joint = Joint(*questions, once=True, mechanism=mechanism)
+    tests = []
+    for _ in range(15):
+        people = rng.multinomial(100, law.ravel()).reshape(3, 3)
+        tests.append(joint.estimate(joint.simulate(people, rng)).association())
+    rejected = sum(test.p_value <= 0.01 for test in tests)
+    assert scipy.stats.binom.sf(rejected - 1, 15, 0.02) > 1e-6
+    assert {test.test for test in tests} == {"bootstrap"}
 
 
 # Measures of association

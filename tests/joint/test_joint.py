@@ -234,6 +234,17 @@ def test_reports_to_single_questions_are_counted_row_by_row() -> None:
     assert joint.count_aligned([[], []]).n == 0
 
 
+def test_columns_of_single_questions_are_sent_to_count_aligned() -> None:
+    columns = [DRINK.encode_many(["tea"] * 4, rng()), SUGAR.encode_many(["no"] * 4, rng())]
+    for given in (columns, tuple(columns), [column.tolist() for column in columns]):
+        with pytest.raises(
+            TypeError, match=r"not a column for each: .* use count_aligned\(columns"
+        ):
+            BOTH.count(given)
+    with pytest.raises(ValueError, match="report 1 is refused"):
+        BOTH.count([[0, 0], [0, 99]])
+
+
 def test_rows_that_are_not_those_of_one_submission_are_refused() -> None:
     sugar = SUGAR.encode_many(["no"] * 5, rng())
     with pytest.raises(ValueError, match="there are 4 reports to 'drink' and more to 'sugar': one"):

@@ -2,7 +2,8 @@
 
 The default is the score test (`murmurs.inference.scores`): how the reports vary together, compared
 with the noise that independent answers would have. Where few reports are expected in a cell, the
-same statistic is ranked among permutations (`murmurs.inference.permutation`).
+same statistic is ranked among permutations (`murmurs.inference.permutation`) or, if the counts do
+not say what these would give, among simulations (`murmurs.inference.bootstrap`).
 """
 
 from __future__ import annotations
@@ -21,15 +22,24 @@ from murmurs.boundary.checks import index, shown, whole
 from murmurs.channels.axes import Axis
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
+from murmurs.inference.bootstrap import (
+    MOST_COMBINATIONS,
+    MOST_PEOPLE,
+    can_draw,
+    independent,
+    simulated_p_value,
+)
+from murmurs.inference.fit import fitted
 from murmurs.inference.permutation import can_permute_tables, from_reports, from_table
 from murmurs.inference.scores import Scores
 from murmurs.inference.wald import distinct, wald_statistic
 from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.simplex import plausible
 from murmurs.numerics.special import chi_square_tail
 from murmurs.present.layout import fold
 from murmurs.present.text import p_text
 
-Test = Literal["score", "pearson", "wald", "permutation"]
+Test = Literal["score", "pearson", "wald", "permutation", "bootstrap"]
 """The tests of association, see `associate`."""
 
 FEW, VERY_FEW, FEW_PART = 5.0, 1.0, 0.2
@@ -63,8 +73,8 @@ class Association:
     """A test whether the answers to two questions go together.
 
     ``p_value`` is the probability of a statistic this large if they do not. ``freedom`` are the
-    degrees of freedom. ``permutations`` says how many the p-value comes from; None if it comes from
-    a distribution. ``why`` says why this test was used.
+    degrees of freedom. ``permutations`` says from how many, or from how many simulated counts, the
+    p-value comes; None if it comes from a distribution. ``why`` says why this test was used.
     """
 
     questions: tuple[int, int]
@@ -95,6 +105,8 @@ class Association:
             if self.permutations is None:
                 return "exact permutation test"
             return f"permutation test, {self.permutations:,} permutations"
+        if self.test == "bootstrap":
+            return f"simulation of independent answers, {self.permutations:,} draws"
         name = {"score": "score test", "pearson": "Pearson's test", "wald": "Wald test"}[self.test]
         return f"{name}, {self.freedom} degree{'' if self.freedom == 1 else 's'} of freedom"
 
@@ -136,11 +148,14 @@ def associate(
       any number of people. The default where few reports are expected in a cell: more than a fifth
       of the cells below 5, or one below 1. It works on counts if every report counts in one cell,
       as with `KRR`; otherwise it needs the ``reports`` themselves.
+    - ``"bootstrap"``: the same statistic, ranked among those of counts that are simulated with
+      independent answers and the estimated margins. The default where few reports are expected and
+      permutations would need the reports.
     - ``"pearson"``: Pearson's test of the table of reports. For two `KRR` it equals the score test.
     - ``"wald"``: the test of Fanti et al. (2016), for comparison; it rejects too rarely.
 
     Without ``random``, permutations are drawn from the counts as a seed: the same counts always
-    have the same p-value. P-values of all tests except permutation need SciPy.
+    have the same p-value. P-values of all tests except permutation and bootstrap need SciPy.
 
     >>> import murmurs as mm
     >>> both = mm.Product([mm.KRR(k=3, epsilon=1.0), mm.KRR(k=3, epsilon=1.0)])
@@ -158,7 +173,8 @@ def associate(
     given = None if reports is None else _places(counts, reports, pair)
     own = counts.margin(*pair)
     scores = Scores(own)
-    chosen, why, notes = _choice(scores, test, given is not None)
+    can_simulate = can_draw(own, math.prod(scores.channel.answers))
+    chosen, why, notes = _choice(scores, test, given is not None, can_simulate)
     if chosen == "permutation":
         rng = np.random.default_rng(zlib.crc32(own.cells.tobytes())) if random is None else random
         if can_permute_tables(scores):
@@ -171,6 +187,19 @@ def associate(
                 'reports themselves, reports=..., or use test="score"'
             )
         statistic, freedom = scores.statistic, scores.freedom
+    elif chosen == "bootstrap":
+        if not can_simulate:
+            raise ValueError(
+                f"{math.prod(scores.channel.answers)} combinations of answers and {own.n} reports "
+                f"are too many to simulate, at most {MOST_COMBINATIONS} and {MOST_PEOPLE}, one "
+                'from each person: use test="score"'
+            )
+        left, right = (plausible(fitted(counts.margin(q)).unbiased) for q in pair)
+        law = independent(left, right, counts.n)
+        statistic, freedom = scores.statistic, scores.freedom
+        p_value, drawn = simulated_p_value(
+            own, law, lambda counts: Scores(counts).statistic, statistic
+        )
     else:
         if chosen == "score":
             statistic, freedom = scores.statistic, scores.freedom
@@ -233,7 +262,7 @@ def _places(
 
 
 def _choice(
-    scores: Scores, test: Test | None, has_reports: bool
+    scores: Scores, test: Test | None, has_reports: bool, can_simulate: bool
 ) -> tuple[Test, str, tuple[str, ...]]:
     """Return the test, why it is used, and notes about it."""
     expected = scores.expected
@@ -243,7 +272,10 @@ def _choice(
         return ("permutation", _SMALL, ()) if small else ("score", _ENOUGH, ())
     rough = f"{_SMALL}, so the p-value is rough"
     if test is not None:
-        return test, ASKED_FOR, (rough,) if small and test != "permutation" else ()
+        exact = test in ("permutation", "bootstrap")
+        return test, ASKED_FOR, () if exact or not small else (rough,)
+    if can_simulate:
+        return "bootstrap", f"{_SMALL}, and counts alone do not determine an exact test", ()
     way = f"{rough}: pass the reports for an exact test"
     return "score", "counts alone do not determine an exact test", (way,)
 

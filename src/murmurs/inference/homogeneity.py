@@ -30,14 +30,17 @@ from murmurs.present.text import p_text
 MOST_WORK = 1e10
 """Groups times combinations cubed, up to which the groups are compared."""
 
-ROUNDS, STEPS = 4, 30
+ROUNDS, STEPS = 4, 200
 """Times that the noise is taken at the fit again, and steps of least squares each time."""
 
 KNOWN = 1.0
 """A parameter is counted as fitted if changing it by one moves the shares by so much noise."""
 
-FLOOR = 1e-3
-"""The part of independence in the table that the fit starts from: no share starts at zero."""
+FLOOR, OF_NOISE = 1e-3, 0.1
+"""The part of independence in the table that the fit starts from: no share starts at zero.
+
+It is at most this part of the noise: far above the noise, a share falls by a factor of e each step.
+"""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def homogeneity(
         )
     if len(fits) < 2:
         raise ValueError("how answers go together is compared between at least two segments")
+    fits = [fit.without_collisions() or fit for fit in fits]
     found = [fit.unbiased for fit in fits]
     tables = _start(fits, sizes)
     design = _design(sizes)
@@ -120,7 +124,13 @@ def _start(fits: Sequence[Fit], sizes: tuple[int, int]) -> list[Floats]:
     """Return tables with the margins of the groups and the odds ratios of all people together."""
     people = [fit.counts.people for fit in fits]
     tables = [plausible(fit.unbiased).reshape(sizes) for fit in fits]
-    tables = [(1 - FLOOR) * table + FLOOR / table.size for table in tables]
+    noise = [
+        np.diag(fit.covariance(t.ravel(), "population"))
+        for fit, t in zip(fits, tables, strict=True)
+    ]
+    floor = min(FLOOR, OF_NOISE * math.sqrt(min(max(float(own.max()), 0.0) for own in noise)))
+    floor = max(floor, 1e-12)
+    tables = [(1 - floor) * table + floor / table.size for table in tables]
     common = np.average(tables, axis=0, weights=people)
     return [
         rake(common, [((0,), table.sum(axis=1)), ((1,), table.sum(axis=0))]).ravel()

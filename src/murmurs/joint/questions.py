@@ -266,7 +266,16 @@ class Joint:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
         if isinstance(reports, np.ndarray) and (reports.dtype.names is not None) == self.once:
             raise TypeError(self._other_way("these reports are"))
-        return self.mechanism.count(reports)
+        try:
+            return self.mechanism.count(reports)
+        except (TypeError, ValueError) as error:
+            if self.once or not _are_columns(reports, len(self.questions)):
+                raise
+            raise TypeError(
+                f"count takes reports to all questions of {shown(self.name)} together, not a "
+                "column for each: if row i of every column comes from the same submission, use "
+                "count_aligned(columns)"
+            ) from error
 
     def _other_way(self, what: str) -> str:
         """Return why reports or counts do not fit that were made with the other kind of joint."""
@@ -425,3 +434,15 @@ def _about(question: Question, error: Exception) -> Exception:
     """Return the error with the name of the question, if it does not have it yet."""
     name, text = shown(question.name), str(error)
     return type(error)(text if name in text else f"question {name}: {text}")
+
+
+def _are_columns(reports: object, count: int) -> bool:
+    """Return whether these may be columns, one for each question, instead of reports."""
+    if not isinstance(reports, list | tuple) or len(reports) != count:
+        return False
+    return all(
+        hasattr(own, "__len__")
+        and not isinstance(own, str | bytes)
+        and not (isinstance(own, list | tuple) and len(own) <= count)  # a report in JSON
+        for own in reports
+    )
