@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,10 @@ FIRST_TOKEN = "first"
 """The name of the token that a new store gets, perhaps with a number."""
 
 TOKEN_FILE = "admin-token"
+
+SWITCH = 0.001
+"""Seconds for which a thread keeps the interpreter while another waits for it: requests are
+answered by one thread, and should not wait long for those that compute."""
 
 VERIFIED_AT_START = 2**28
 """Bytes of a store up to which all of it is read before it is served: a second or two."""
@@ -77,6 +82,7 @@ def started(plan: Plan) -> Iterator[Running]:
         opened = plan.address.listen()
         stack.callback(opened.close)
         _allow_many_files()
+        sys.setswitchinterval(SWITCH)
         if plan.clock is not None:
             mark(plan.place)
         store = open_store(plan.place, quota=plan.quota)
