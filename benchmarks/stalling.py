@@ -82,7 +82,7 @@ def bad_last(size: int) -> bytes:
 
 def unknown_names(size: int) -> bytes:
     """Return a body of so many bytes with reports to questions that nobody asks."""
-    names: dict[str, list[int]] = {f"q{number}": [] for number in range(size // 12)}
+    names: dict[str, list[int]] = {f"q{number}": [] for number in range(size // 13)}
     text = FORM.to_json(FORM.make({"hot": [0]}, segment="segment 1"))
     return text.replace(b'{"hot":[0]}', json.dumps(names, separators=(",", ":")).encode())
 
@@ -94,8 +94,8 @@ def attacks(relay: str, reader: str) -> list[Attack]:
     trend = f"{day}Authorization: Bearer {reader}\r\nConnection: close\r\n\r\n"
     return [
         Attack("nothing", 0),
-        Attack("bodies of 4 MiB, the last report bad", 7, post(bad_last(2**22)), pause=6.0),
-        Attack("bodies of 4 MiB, unknown names", 7, post(unknown_names(2**22)), pause=6.0),
+        Attack("bodies of 4 MiB, the last report bad", 7, post(bad_last(2**22 - 100)), pause=6.0),
+        Attack("bodies of 4 MiB, unknown names", 7, post(unknown_names(2**22 - 100)), pause=6.0),
         Attack("bodies of 128 KiB, the last report bad", 7, post(bad_last(2**17 - 100))),
         Attack("bodies of 128 KiB, unknown names", 7, post(unknown_names(2**17 - 100))),
         Attack("bodies of 7 KiB, the last report bad", 7, post(bad_last(7 * 2**10))),
