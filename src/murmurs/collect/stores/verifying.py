@@ -31,9 +31,8 @@ def verify(session: Session, asked: Mapping[int, Asked], *, sums_only: bool = Fa
                 _check_reports(asked[series], blob, n, day)
                 if table == "kept":
                     kept[series, day] = kept.get((series, day), 0) + n
-    for series, day, n, blob, crc in session.stream(
-        "select series, day, n, cells, crc from counts"
-    ):
+    cells = session.stream("select series, day, n, cells, crc from counts", at_once=100)
+    for series, day, n, blob, crc in cells:
         check_sum(series, day, n, blob, crc)
         if series in asked and not sums_only:
             _check_counts(asked[series], blob, n, day, kept.get((series, day), 0))
