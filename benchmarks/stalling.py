@@ -184,13 +184,18 @@ def measured(server: Served, one: Attack, seconds: float) -> dict[str, Any]:
         found[name] = {
             "asked": len(times),
             "failed": sum(t == float("inf") for t in times),
-            "median_ms": 1e3 * statistics.median(times),
-            "p95_ms": 1e3 * sorted(times)[int(0.95 * len(times))],
-            "most_ms": 1e3 * max(times),
+            "median_ms": _ms(statistics.median(times)),
+            "p95_ms": _ms(sorted(times)[int(0.95 * len(times))]),
+            "most_ms": _ms(max(times)),
         }
     found["load_average"] = os.getloadavg()[0]
     print(json.dumps(found))
     return found
+
+
+def _ms(seconds: float) -> float | None:
+    """Return milliseconds, or None for an answer that did not come."""
+    return None if seconds == float("inf") else 1e3 * seconds
 
 
 def fill(place: Path) -> tuple[str, str]:
