@@ -215,9 +215,10 @@ def test_publish_prints_the_terms(tmp_path: Path) -> None:
         "segments  north, south",
         "draw      1 of 2 questions each time, at random",
         "budget    epsilon 4 a week, epsilon 10 a month",
-        "Note: if 1 of 2 are answered once a week: reports to 'pet+size' keep no permanent",
     ):
         assert line in printed.output
+    note = "Note: if 1 of 2 are answered once a week: reports to 'pet+size' keep no permanent"
+    assert note in " ".join(printed.output.split())
     told = CliRunner().invoke(main, [*arguments, "--json"], catch_exceptions=False)
     document = json.loads(told.stdout)
     assert document["every"] == "week"
