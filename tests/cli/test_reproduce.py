@@ -131,6 +131,8 @@ def test_values_that_look_missing_are_noted_as_answers(desk: Path) -> None:
     found = CliRunner().invoke(main, shlex.split(line))
     assert found.stderr.count("Note: ") == 1
     assert "2 people hold the value 'NA', which counts as an answer" in found.stderr
+    (desk / "few.txt").write_text("\n".join(["tea"] * 5 + ["NA"]))
+    assert "1 person holds the value 'NA'" in CliRunner().invoke(main, shlex.split(line)).stderr
 
 
 def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
@@ -141,7 +143,7 @@ def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
     refused = CliRunner().invoke(main, shlex.split(line))
     assert refused.exit_code == 2
     assert "5,002 different values among 10,001 people" in refused.output
-    assert "--top 100, or have all of them with --top 5002" in refused.output
+    assert "--top 100, or compare all of them with --top 5002" in refused.output
     some = CliRunner().invoke(main, shlex.split(f"{line} --top 1"))
     found = json.loads(some.stdout)
     assert (found["answers"], found["people"]) == (2, 10_001)

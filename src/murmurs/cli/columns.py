@@ -31,12 +31,10 @@ _OPTIONS = [
         "--format",
         "file_format",
         type=Choice(FORMATS),
-        help="The format of the file, if its name does not tell.",
+        help="The format of the file [default: from the file name].",
     ),
-    click.option("--delimiter", help="What separates the cells of a CSV file: , by default."),
-    click.option(
-        "--no-header", is_flag=True, help="The first line of a CSV file has no names of columns."
-    ),
+    click.option("--delimiter", help="CSV delimiter [default: ,]."),
+    click.option("--no-header", is_flag=True, help="The CSV file has no header row."),
 ]
 
 

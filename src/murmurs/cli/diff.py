@@ -20,7 +20,7 @@ _RANK = {"breaks": 0, "resets": 1, "harmless": 2}
 @as_json
 @click.pass_context
 def command(context: click.Context, old: Path, new: Path, as_json: bool) -> None:
-    """Say what the edits from the survey OLD to NEW do.
+    """Show what changed from OLD to NEW, and what that breaks.
 
     An edit is harmless, resets permanent responses of devices, or breaks the decoding of reports
     that were collected. Edits that break need a higher version: otherwise the status is 1.

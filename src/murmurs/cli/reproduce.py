@@ -63,9 +63,9 @@ def command(
     """Run tables and figures of the papers again, and compare.
 
     NAMES are those of experiments, of papers, or all; without one, everything is listed with its
-    state. Rows of the simulations are kept in the folder: what was interrupted goes on where it
-    was, and what is there is only drawn and judged again. Two numbers agree if they differ by at
-    most three combined standard errors.
+    state. Rows of the simulations are kept in the folder: interrupted runs resume, and what is
+    there is only drawn and judged again. Two numbers agree if they differ by at most three
+    combined standard errors.
 
     \b
     Example:

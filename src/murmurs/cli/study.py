@@ -54,12 +54,10 @@ _NAMED = 4
     "--format",
     "file_format",
     type=Choice(FORMATS),
-    help="The format of the file, if its name does not tell.",
+    help="The format of the file [default: from the file name].",
 )
-@click.option("--delimiter", help="What separates the cells of a CSV file: , by default.")
-@click.option(
-    "--no-header", is_flag=True, help="The first line of a CSV file has no names of columns."
-)
+@click.option("--delimiter", help="CSV delimiter [default: ,].")
+@click.option("--no-header", is_flag=True, help="The CSV file has no header row.")
 @click.option("--drop-missing", is_flag=True, help="Leave out people whose value is missing.")
 @click.option(
     "--counts",
@@ -68,7 +66,7 @@ _NAMED = 4
 @click.option(
     "--top",
     type=click.IntRange(min=1),
-    help="Keep so many of the commonest values, and put all others together as one answer.",
+    help="Keep the N most common values, and merge the rest into one answer.",
 )
 @click.option(
     "--epsilon",

@@ -101,9 +101,11 @@ def _refuse_histogram(path: Path, counted: Counter[str]) -> None:
 def _say_what_looks_missing(counted: Counter[str]) -> None:
     """Note values that may stand for no answer: in a text they count as answers."""
     for value in sorted(value for value in counted if value.casefold() in _LIKE_MISSING):
+        n = counted[value]
         say(
-            f"Note: {counted[value]:,} people hold the value {value!r}, which counts as an answer. "
-            "If it stands for none, leave these cells empty, and add --drop-missing.",
+            f"Note: {'1 person holds' if n == 1 else f'{n:,} people hold'} the value {value!r}, "
+            "which counts as an answer. If it stands for none, leave these cells empty, "
+            "and add --drop-missing.",
             err=True,
         )
 
@@ -118,8 +120,8 @@ def _top(path: Path, people: Integers, top: int | None, *, alone: bool) -> Integ
     if top is None and many > MOST_ANSWERS:
         raise ValueError(
             f"{named(path)}: there are {many:,} different values among {everybody:,} people, and "
-            f"no more than {MOST_ANSWERS:,} are compared unasked: put the rare ones together with "
-            f"--top 100, or have all of them with --top {many}, which takes its time"
+            f"no more than {MOST_ANSWERS:,} are compared by default: merge the rare ones with "
+            f"--top 100, or compare all of them with --top {many} (slow)"
         )
     if alone and many == everybody:
         say(

@@ -39,7 +39,7 @@ def opened(place: str) -> Iterator[Store]:
 
 @click.group("token", cls=Group)
 def command() -> None:
-    """Say who may read results or metrics, submit, or administer.
+    """Manage access tokens.
 
     A running collector knows about changes within seconds.
 
