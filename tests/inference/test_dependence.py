@@ -233,6 +233,17 @@ def test_a_rare_answer_leaves_v_an_interval_that_says_something_and_covers(way: 
     assert held >= stats.binom.ppf(FALSE_ALARM, times, 0.93)
 
 
+def test_a_table_that_is_exactly_independent_has_v_zero() -> None:
+    """There phi^2 and its gradient are zero up to rounding, and nothing overflows."""
+    for rows, columns in ((1, 1), (1, 4)), ((1, 1), (2, 3)), ((1, 1), (1, 9)), ((1, 2), (1, 2)):
+        shares = np.outer(rows, columns) / np.outer(rows, columns).sum()
+        noise = (np.diag(shares.ravel()) - np.outer(shares, shares)) / 1000
+        names = ("a", "b"), ("c", "d"), ("p", "q")
+        v = mm.cramers_v(JointTable(shares, noise.reshape(2, 2, 2, 2), *names))
+        assert (v.value, v.low) == (0.0, 0.0)
+        assert v.high < 0.1
+
+
 def test_a_question_with_one_answer_has_no_v() -> None:
     counts = Counts(TWO, 100, np.array([[100, 60, 30], [0, 0, 0]]))
     found = mm.cramers_v(counts)

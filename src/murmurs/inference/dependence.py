@@ -167,10 +167,11 @@ def _square(found: JointTable) -> tuple[float, float, float, float]:
     own = scaled @ covariance @ scaled.T
     z = (distance / np.sqrt(expected)).ravel()
     square, noise, spread = float(z @ z), float(np.trace(own)), float((own * own).sum())
-    # phi^2 + 1 is the sum of share^2 / expected, which does not change with the sum of the shares
-    parts = shares**2 / expected
+    by_margin = distance**2 / expected
     gradient = (
-        2 * shares / expected - (parts.sum(axis=1) / r)[:, None] - (parts.sum(axis=0) / c)[None, :]
+        2 * distance / expected
+        - (by_margin.sum(axis=1) / r)[:, None]
+        - (by_margin.sum(axis=0) / c)[None, :]
     ).ravel()
     at_null = spread / noise
     slope = float(gradient @ covariance @ gradient) / max(4 * square, 1e-300)
