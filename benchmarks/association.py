@@ -3,7 +3,8 @@
 ``python -m benchmarks.association`` runs the setting of Fanti, Pihur and Erlingsson (2016, appendix
 A): two questions with 6 and m answers, margins drawn uniformly from the simplex, independent
 answers for the type I error, and mass added to the diagonal for the power. It also measures the
-type I error of other mechanisms, and the coverage of intervals on four public tables. It writes
+type I error of other mechanisms, and the coverage of intervals on four public tables; then, also by
+itself with ``--beyond``, tests with rare answers, structural zeros and sketches. It writes
 docs/results/association.json and association.md.
 """
 
@@ -25,6 +26,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import murmurs as mm
+from murmurs.inference.fit import fitted
+from murmurs.inference.homogeneity import homogeneity
+from murmurs.numerics.special import chi_square_tail
 from murmurs.papers.fanti2016_tests import table_of
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
@@ -151,6 +155,122 @@ def covered(task: tuple[str, str, float, int, int]) -> dict[str, Any]:
     }
 
 
+def changes(task: tuple[str, int, int, int]) -> dict[str, Any]:
+    """Return how often tests find a change between estimates with the same true shares."""
+    name, k, people, trials = task
+    rng = np.random.default_rng(zlib.crc32(repr(task).encode()))
+    shares = 1 / np.arange(1.0, k + 1)
+    shares /= shares.sum()
+    overall, each = [], []
+    for trial in range(trials):
+        sides = [
+            mm.estimate(kind.simulate(rng.multinomial(people, shares), rng), "unbiased")
+            for kind in compared(name, k, trial)
+        ]
+        found = mm.trend(sides)
+        overall.append(found.p_value <= LEVEL)
+        each.append(found.p_values <= LEVEL)
+    return {
+        "mechanisms": name,
+        "k": k,
+        "people": people,
+        "trials": trials,
+        "overall": float(np.mean(overall)),
+        "each": float(np.mean(each)),
+    }
+
+
+def compared(name: str, k: int, trial: int) -> list[Any]:
+    """Return the mechanisms of a comparison; salts change with the trial, unless they are one."""
+    sketches: dict[str, Any] = {"CMS": mm.CountMeanSketch, "HadamardSketch": mm.HadamardSketch}
+    out: list[Any] = []
+    for number, one in enumerate(name.split(" / ")):
+        kind, *table = one.split(" ")
+        if kind in sketches:
+            rows, width = (int(size) for size in table[0].split("x"))
+            salt = 10**6 * trial + (0 if table[1:] else 10**4 * number)
+            out.append(sketches[kind](k, 4.0, rows=rows, width=width, salt=salt))
+        else:
+            plain: dict[str, Any] = {"KRR": mm.KRR, "OUE": mm.OUE, "LocalHashing": mm.LocalHashing}
+            out.append(plain[kind](k, 4.0))
+    return out
+
+
+def once(task: tuple[str, int, float, int, int]) -> dict[str, Any]:
+    """Return how often independent answers with rare ones are said to go together."""
+    kind, size, epsilon, people, trials = task
+    rng = np.random.default_rng(zlib.crc32(repr(task).encode()))
+    margin = np.array([1 - 0.02 * (size - 1)] + [0.02] * (size - 1))
+    law = np.outer(margin, margin).ravel()
+    kinds: dict[str, Any] = {"KRR": mm.KRR, "OUE": mm.OUE}
+    parts = [mm.Question(name, list("vwxyz")[:size], epsilon=epsilon) for name in "ab"]
+    joint = mm.Joint(*parts, once=True, mechanism=kinds["KRR"](size**2, epsilon))
+    both = mm.Product([kinds["OUE"](size, epsilon)] * 2)
+    found = []
+    for _ in range(trials):
+        histogram = rng.multinomial(people, law)
+        if kind == "KRR, once":
+            counts = joint.simulate(histogram.reshape(size, size), rng)
+            found.append(joint.estimate(counts).association())
+        else:
+            found.append(mm.associate(both.simulate(histogram, rng)))
+    rough = [chi_square_tail(test.statistic, test.freedom) for test in found]
+    rates = {
+        name: [float(np.mean(np.array(values) <= level)) for level in (0.05, 0.01)]
+        for name, values in (("default", [t.p_value for t in found]), ("chi-square", rough))
+    }
+    return {
+        "mechanisms": kind,
+        "answers": size,
+        "epsilon": epsilon,
+        "people": people,
+        "trials": trials,
+        **rates,
+    }
+
+
+def odds(task: tuple[int, int]) -> dict[str, Any]:
+    """Return how often equal odds ratios are said to differ, with shares of zero."""
+    people, trials = task
+    rng = np.random.default_rng(people % 2**32)
+    both = mm.Product([mm.KRR(k=3, epsilon=2.0)] * 2)
+    common = np.array([[4.0, 1, 0], [1, 3, 2], [0, 1, 5]])
+    tables = [common, common * np.outer([2, 1, 0.5], [1, 0.5, 2])]
+    rejected = 0
+    for _ in range(trials):
+        groups = [rng.multinomial(people, own.ravel() / own.sum()) for own in tables]
+        fits = [fitted(both.simulate(group, rng)) for group in groups]
+        rejected += homogeneity(fits, (3, 3)).p_value <= LEVEL
+    return {"people": people, "trials": trials, "rejected": rejected / trials}
+
+
+def beyond(trials: int) -> dict[str, list[Any]]:
+    """Return what is measured beyond many reports and much noise."""
+    names = [
+        "CMS 16x16 / KRR",
+        "CMS 16x16 / CMS 16x16",
+        "CMS 16x16 same / CMS 16x16 same",
+        "CMS 64x32 / KRR",
+        "HadamardSketch 16x16 / KRR",
+        "HadamardSketch 16x16 / CMS 16x16",
+        "KRR / OUE",
+        "OUE / LocalHashing",
+        "KRR / CMS 16x16 / OUE",
+        "KRR / KRR / KRR / KRR",
+    ]
+    pairs = [(name, 10, 5000, trials) for name in names]
+    pairs += [(name, 50, 5000, trials // 4) for name in (*names[:1], names[2])]
+    pairs += [(name, 300, 20_000, trials // 4) for name in (names[0], names[2])]
+    rare = [
+        ("KRR, once", 3, 5.0, 300, trials // 2),
+        ("KRR, once", 3, 20.0, 100, trials // 2),
+        ("KRR, once", 2, 8.0, 60, trials // 2),
+        ("OUE x OUE, counts", 4, 5.0, 300, trials // 4),
+    ]
+    zeros = [(10**power, trials // 4) for power in (4, 8, 12)]
+    return {"changes": pairs, "rare": rare, "zeros": zeros}
+
+
 def tasks(trials: int) -> dict[str, list[Any]]:
     """Return everything that is measured."""
     grid = [
@@ -222,7 +342,8 @@ def told(*sentences: str) -> list[str]:
 
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
     """Return the page of results."""
-    parts = (type_one_error, few_people, other_mechanisms, power, coverage)
+    parts = (type_one_error, few_people, rare_answers, other_mechanisms, zeros, shares_differ)
+    parts += (power, coverage)
     lines = [
         "# Tests and measures of association: measured",
         "",
@@ -294,6 +415,69 @@ def few_people(found: dict[str, list[dict[str, Any]]]) -> list[str]:
             f"| {setting[0]} | {setting[1]:g} | {setting[2]} | {' | '.join(map(rate, own))} |"
         )
     return [*lines, ""]
+
+
+def rare_answers(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about answers that hardly anybody gives."""
+    lines = [
+        *told(
+            "Rare answers and little noise: all answers but the first have a share of 2 %. The",
+            "combination is reported once, or only the counts of bits are known, so that nothing",
+            "can be permuted; the default simulates independent answers. In percent at the levels",
+            "0.05 and 0.01, next to the chi-square distribution of the same statistic:",
+        ),
+        "| reported | answers | ε | n | default | chi-square | trials |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in found["rare"]:
+        rates = [" / ".join(map(percent, row[name])) for name in ("default", "chi-square")]
+        lines.append(
+            f"| {row['mechanisms']} | {row['answers']} x {row['answers']} | {row['epsilon']:g} | "
+            f"{row['people']:,} | {' | '.join(rates)} | {row['trials']:,} |"
+        )
+    return [*lines, ""]
+
+
+def zeros(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about equal odds ratios."""
+    rates = [f"{percent(row['rejected'])} of {row['people']:.0e} people" for row in found["zeros"]]
+    return told(
+        "Equal odds ratios in two groups with different margins, 3 x 3 answers, two combinations",
+        f"that nobody holds, `KRR` with ε = 2, {found['zeros'][0]['trials']:,} trials: rejected,",
+        f"in percent, {', '.join(rates)} in each group.",
+    )
+
+
+def shares_differ(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the section about comparisons."""
+    rows = found["changes"]
+    lines = [
+        "## Do shares differ? The size over pairs of mechanisms",
+        "",
+        *told(
+            "Estimates of different people with the same true shares (Zipf's law), ε = 4, compared",
+            "by `difference` or, if there are more than two, by `trend`. A sketch has a new salt",
+            "in each trial and on each side, or the `same` on all sides. Rejected at 5 %, in",
+            "percent, by the overall test and by the tests of single answers:",
+        ),
+        "| mechanisms | answers | n each | overall | single answers | trials | s.e. overall |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        rates = f"{percent(row['overall'])} | {percent(row['each'])}"
+        lines.append(
+            f"| {row['mechanisms']} | {row['k']} | {row['people']:,} | {rates} | "
+            f"{row['trials']:,} | {standard_error(row['trials']):.1f} |"
+        )
+    return [
+        *lines,
+        "",
+        *told(
+            "With 300 answers, 16 x 16 buckets cannot tell all of them apart. With one salt",
+            "collisions cancel; against `KRR` the p-values are upper limits. A test of the",
+            "project holds all pairs of mechanisms to their size.",
+        ),
+    ]
 
 
 def other_mechanisms(found: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -400,16 +584,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--beyond", action="store_true", help="only few reports and sketches")
     parser.add_argument("--page", action="store_true", help="only write the page again")
     options = parser.parse_args()
     store = RESULTS / "association.json"
     if options.page:
         found = json.loads(store.read_text(encoding="utf-8"))
     else:
-        found = {}
+        found = json.loads(store.read_text(encoding="utf-8")) if options.beyond else {}
+        others: dict[str, Any] = {
+            "coverage": covered,
+            "changes": changes,
+            "rare": once,
+            "zeros": odds,
+        }
+        measured = beyond(options.trials)
+        if not options.beyond:
+            measured = {**tasks(options.trials), **measured}
         with multiprocessing.Pool(options.processes) as pool:
-            for part, own in tasks(options.trials).items():
-                function: Any = covered if part == "coverage" else rejections
+            for part, own in measured.items():
+                function: Any = others.get(part, rejections)
                 found[part] = []
                 for row in pool.imap(function, own):
                     print(part, row, flush=True)

@@ -243,6 +243,7 @@ def collided_p_values(sides: Sequence[Any], errors: Floats) -> Floats:
     distance of each from the mean, times the number of sides (Bonferroni).
     """
     found = np.stack([side.fit.unbiased for side in sides])
+    errors = np.hypot(errors, [[math.sqrt(_unseen(side))] for side in sides])
     if len(sides) == 2:
         away, variance = np.abs(found[:1] - found[1:]), (errors**2).sum(axis=0, keepdims=True)
     else:
@@ -260,7 +261,22 @@ def _step(side: Any) -> float:
     if not isinstance(channel, Sketch) or side.fit.without_collisions() is not None:
         return 0.0
     stretch = math.sqrt(channel.collision[0])
-    return float(side.plausible.max()) * stretch * channel.layout.hashes / channel.rows
+    largest = min(max(float(side.plausible.max()), float(side.fit.unbiased.max())), 1.0)
+    return largest * stretch * channel.layout.hashes / channel.rows
+
+
+def _unseen(side: Any) -> float:
+    """Return the variance of collisions that the plausible shares miss.
+
+    Unbiased shares of many rare answers are brought onto the simplex by making the common ones
+    smaller, and these collide.
+    """
+    fit = side.fit
+    if not isinstance(fit, MeanFit):
+        return 0.0
+    squares = float((fit.unbiased**2 - fit.variances(side.plausible)).sum())
+    scale, pair = fit.channel.collision
+    return scale * pair * max(squares - float((side.plausible**2).sum()), 0.0)
 
 
 def _scale(channel: Sketch) -> float:
