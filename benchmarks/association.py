@@ -342,8 +342,8 @@ def told(*sentences: str) -> list[str]:
 
 def page(found: dict[str, list[dict[str, Any]]]) -> str:
     """Return the page of results."""
-    parts = (type_one_error, few_people, rare_answers, other_mechanisms, zeros, shares_differ)
-    parts += (power, coverage)
+    tests = (type_one_error, few_people, rare_answers, other_mechanisms, zeros, shares_differ)
+    parts = (*tests, power, coverage)
     lines = [
         "# Tests and measures of association: measured",
         "",

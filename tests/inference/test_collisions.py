@@ -127,7 +127,7 @@ def test_the_same_hash_functions_make_the_same_errors() -> None:
         change = sides[0].difference(sides[1])
         overall.append(change.p_value)
         each.append(change.p_values)
-        assert change.notes == ()
+        assert not any("share buckets" in note for note in change.notes)
     below = int((np.array(overall) < 0.05).sum())
     assert scipy.stats.binom.sf(below - 1, 40, 0.06) > FALSE_ALARM
     assert 0.035 < (np.array(each) < 0.05).mean() < 0.065
@@ -164,7 +164,7 @@ def test_two_salts_that_cannot_be_solved_for_are_compared_with_limits() -> None:
         assert any("sketches with one salt compare best" in note for note in change.notes)
     turned = rng.multinomial(10**7, zipf(1500)[::-1])
     changed = mm.estimate(pair[1].simulate(turned, rng), "unbiased")
-    assert changed.difference(sides[0]).p_value < FALSE_ALARM
+    assert changed.difference(sides[0]).p_value < 1e-5
     assert mm.trend([*sides, changed]).p_value < 1e-3
     assert mm.trend([*sides, sample(pair[0], rng, 10**7)]).p_value > 0.05
 
