@@ -102,7 +102,35 @@ def estimation(repeat: int) -> dict[str, float]:
         "em at k = 10^4, evaluations": found.iterations,
         "em at k = 10^4, certified gap": found.gap,
         "shrinkage at k = 10^4, seconds": shrink,
+        **many_answers(rng),
     }
+
+
+def many_answers(rng: np.random.Generator) -> dict[str, float]:
+    """Return what took long: lists of candidates, and projective spaces; once each."""
+    out = {}
+    words = 1 / np.arange(1.0, 2001) ** 1.1
+    held = (200_000 * words / words.sum()).astype(int).tolist()
+    rr = mm.ORR(epsilon=3.0, width=18, cohorts=1024)
+    reported = rr.simulate_strings([(f"word {i}", n) for i, n in enumerate(held)], rng)
+    for power in (4, 5, 6):
+        listed = [f"word {i}" for i in range(10**power)]
+        seconds = best_seconds(lambda: mm.estimate(reported.over(listed)), 1)  # noqa: B023
+        out[f"10^{power} candidates in 1024 cohorts, seconds"] = seconds
+    for k, epsilon, n in ((50, 1.0, 10**5), (200, 1.0, 10**5), (3000, 3.7, 10**6)):
+        law = 1 / np.arange(1.0, k + 1)
+        pgr = mm.ProjectiveGeometry(k, epsilon)
+        asked = [
+            mm.estimate(pgr.simulate(rng.multinomial(n, law / law.sum()), rng)) for _ in range(6)
+        ]
+        if k < 1000:
+            trend = best_seconds(lambda: mm.trend(asked).p_value, 3)  # noqa: B023
+            out[f"trend of six, ProjectiveGeometry, k = {k}, milliseconds"] = 1000 * trend
+        else:
+            em = best_seconds(lambda: mm.estimators.em(asked[0].counts, most=50), 1)  # noqa: B023
+            what = f"em, ProjectiveGeometry, k = {k}, epsilon = {epsilon}"
+            out[f"{what}, milliseconds per evaluation"] = 1000 * em / 50
+    return out
 
 
 def in_new_process(code: str, repeat: int) -> float:
