@@ -291,6 +291,69 @@ def test_the_answers_do_not_go_out_under_another_name_or_number(source: str, pai
     assert "that column has the answers to 'drink' as they are" in message
 
 
+@pytest.mark.parametrize(
+    ("answers", "copy"),
+    [
+        ([1, 2, 5], ["1", "2", "5"]),
+        (["1", "2", "5"], [1.0, 2.0, 5.0]),
+        ([1.0, float("nan"), 5.0], [1.0, float("nan"), 5.0]),
+        (["1", None, "5"], [1.0, float("nan"), 5.0]),
+    ],
+)
+def test_answers_do_not_go_out_as_another_type_of_value(answers: Any, copy: Any) -> None:
+    pq.write_table(pa.table({"cups": answers, "copy": copy}), "typed.parquet")
+    line = "encode coffee.json typed.parquet --columns cups --missing 1 --keep copy"
+    assert "that column has the answers to 'cups'" in bad(f"{line} -o private.csv")
+
+
+def test_a_column_that_differs_in_one_row_is_no_copy() -> None:
+    pq.write_table(pa.table({"cups": [1, 2, 5], "other": ["1", "2", "4"]}), "typed.parquet")
+    good("encode coffee.json typed.parquet --columns cups --keep other -o private.csv")
+
+
+def test_a_first_line_with_an_answer_is_no_header() -> None:
+    Path("headless.csv").write_text("tea,x\nnone,y\n")
+    line = "encode coffee.json headless.csv --columns drink=1"
+    assert "has a value in column 1 of its first line" in bad(f"{line} -o private.csv")
+    good(f"{line} --no-header -o private.csv")
+    assert len(Path("private.csv").read_text().splitlines()) == 3
+
+
+def test_kept_values_that_parquet_does_not_hold_are_refused_without_a_cell() -> None:
+    for odd in ('"somebody"', str(10**30)):
+        Path("mixed.jsonl").write_text(
+            f'{{"drink": "tea", "k": 1}}\n{{"drink": "tea", "k": {odd}}}\n'
+        )
+        line = "encode coffee.json mixed.jsonl --columns drink --keep k"
+        message = bad(f"{line} -o private.parquet")
+        assert "column 'k' has values of several types, or too large ones" in message
+        assert "somebody" not in message
+        good(f"{line} -o private.jsonl")
+        Path("private.jsonl").unlink()
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_kept_text_is_read_back_as_it_was_whatever_is_in_it(kind: str) -> None:
+    texts = ["a\rb", "a\r\nb", "a\nb", 'a"b', "a,b", "a\tb", "\r", " a "]
+    pq.write_table(pa.table({"drink": ["tea"] * len(texts), "k": texts}), "texts.parquet")
+    line = "encode coffee.json texts.parquet --columns drink --keep k --keep-order"
+    good(f"{line} -o private.{kind}")
+    with Path(f"private.{kind}").open(newline="") as file:
+        rows = list(csv.reader(file, delimiter="," if kind == "csv" else "\t"))
+    assert [row[1] for row in rows[1:]] == texts
+
+
+def test_a_table_in_json_lines_is_json_also_where_a_kept_number_is_not_there() -> None:
+    pq.write_table(pa.table({"drink": ["tea"] * 2, "k": [float("nan"), 1.5]}), "nan.parquet")
+    good("encode coffee.json nan.parquet --columns drink --keep k --keep-order -o private.jsonl")
+
+    def refuse(text: str) -> None:
+        raise ValueError(text)
+
+    lines = Path("private.jsonl").read_text().splitlines()
+    assert [json.loads(line, parse_constant=refuse)["k"] for line in lines] == [None, 1.5]
+
+
 # Sets of labels that are read
 
 

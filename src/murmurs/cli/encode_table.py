@@ -20,6 +20,7 @@ from murmurs.boundary.answers import is_missing
 from murmurs.boundary.texts import listed, numbered
 from murmurs.budget import rounded_up
 from murmurs.cli.columns import Answers, Columns, by_name, check_options, refuse_bad
+from murmurs.cli.copies import is_copy
 from murmurs.cli.output import chosen_question
 from murmurs.files.columns import Chunk
 from murmurs.files.labels import check_labels, labels_of
@@ -132,9 +133,10 @@ def write_private_table(
         check_options(question, {**own, "drop_missing": drops})
     parts: list[list[Reports]] = [[] for _ in sources]
     kept: list[list[Any]] = [[] for _ in settings.keep]
-    copies = {(question, keep) for question in names for keep in settings.keep}
+    copies = {(place, keep) for place in range(len(names)) for keep in range(len(settings.keep))}
     wanted = tuple(column for source in sources for column in source.columns) + settings.keep
-    for path, chunk in _rows(paths, columns, wanted):
+    labels = {label for question in questions if not question.is_open for label in question.labels}
+    for path, chunk in _rows(paths, columns, wanted, labels):
         if drop_missing:
             chunk = _complete(chunk, questions, options["missing"])
         cells = [list(cells) for cells in zip(*chunk.values, strict=True)] or [[] for _ in wanted]
@@ -144,21 +146,17 @@ def write_private_table(
             own_parts.append(_encoded(path, chunk, source, answers, options, random))
         for own_kept, values in zip(kept, of_questions, strict=True):
             own_kept += values
-        copies &= {
-            (question.name, name)
-            for question, answers in zip(questions, cells, strict=False)
-            for name, values in zip(settings.keep, cells[len(questions) :], strict=True)
-            if answers == values
-        }
+        others = cells[len(questions) :]
+        copies = {(i, j) for i, j in copies if is_copy(questions[i], cells[i], others[j])}
     found = [
         np.concatenate(own) if own else source.asked.mechanism.shape.empty(0)
         for source, own in zip(sources, parts, strict=True)
     ]
     n = len(found[0])
-    for answered, name in sorted(copies) if n else ():
+    for place, keep in sorted(copies) if n else ():
         raise ValueError(
-            f"--keep {name}: that column has the answers to {answered!r} as they are, and these do "
-            "not go out"
+            f"--keep {settings.keep[keep]}: that column has the answers to {names[place]!r} as "
+            "they are, and these do not go out"
         )
     order = np.arange(n) if settings.keep_order else _shuffled(n, random)
     table: dict[str, list[Any]] = {}
@@ -171,15 +169,19 @@ def write_private_table(
 
 
 def _rows(
-    paths: Sequence[Path], columns: Columns, wanted: tuple[str, ...]
+    paths: Sequence[Path], columns: Columns, wanted: tuple[str, ...], labels: set[str]
 ) -> Iterator[tuple[Path, Chunk]]:
-    """Return the rows of files, as tuples; a text has one value in each."""
+    """Return the rows of files, as tuples; a text has one value in each.
+
+    A first line that has one of the labels in place of a name is refused: it is an answer.
+    """
     for path in paths:
         if len(wanted) == 1 and columns.kind(path) == "text" and columns.column is None:
             for chunk in columns.chunks(path):
                 yield path, chunk._replace(values=[(value,) for value in chunk.values])
         else:
-            for chunk in columns._replace(column=wanted).chunks(path):
+            own = columns._replace(column=wanted)
+            for chunk in own.chunks(path, is_value=labels.__contains__):
                 yield path, chunk
 
 

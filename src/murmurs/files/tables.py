@@ -7,14 +7,18 @@ consist of answers (`murmurs.files.labels`).
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from murmurs.boundary import base64s
+from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import is_digits
 from murmurs.boundary.writing import writing
 from murmurs.files.columns import format_of
@@ -49,7 +53,7 @@ def write_table(path: Path, columns: Mapping[str, list[Any]]) -> None:
     kind = format_of(path)
     if kind == "parquet":
         pyarrow = frames.needed("pyarrow", "frames")
-        table = pyarrow.table({name: _arrow(pyarrow, own) for name, own in columns.items()})
+        table = pyarrow.table({name: _arrow(pyarrow, name, own) for name, own in columns.items()})
         with writing(path) as file:
             frames.needed("pyarrow.parquet", "frames").write_table(table, file)
         return
@@ -58,11 +62,16 @@ def write_table(path: Path, columns: Mapping[str, list[Any]]) -> None:
             file.write(text.encode())
 
 
-def _arrow(pyarrow: Any, values: list[Any]) -> Any:
+def _arrow(pyarrow: Any, name: str, values: list[Any]) -> Any:
     """Return a column; reports of one size are binary of that size."""
     if values and isinstance(values[0], bytes):
         return pyarrow.array(values, pyarrow.binary(len(values[0])))
-    return pyarrow.array(values)
+    with contextlib.suppress(pyarrow.ArrowException, OverflowError):
+        return pyarrow.array(values)
+    raise ValueError(  # Arrow's own error would quote a cell
+        f"column {shown(name)} has values of several types, or too large ones, which Parquet does "
+        "not hold: write .jsonl or .csv, or leave the column out"
+    )
 
 
 def _texts(columns: Mapping[str, list[Any]], kind: str) -> Iterator[str]:
@@ -70,16 +79,19 @@ def _texts(columns: Mapping[str, list[Any]], kind: str) -> Iterator[str]:
     rows = zip(*columns.values(), strict=True)
     if kind == "jsonl":
         for row in rows:
-            found = dict(zip(columns, map(_plain, row), strict=True))
+            found = dict(zip(columns, map(_in_json, row), strict=True))
             yield json.dumps(found, ensure_ascii=False, default=str) + "\n"
         return
     out = io.StringIO()
-    writer = csv.writer(out, delimiter="\t" if kind == "tsv" else ",", lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
+    mark = "\t" if kind == "tsv" else ","
+    writer = csv.writer(out, delimiter=mark, lineterminator="\n")
+    quoting = csv.writer(out, csv.unix_dialect, delimiter=mark)  # for "\r", which ends a line too
+    for row in chain([tuple(columns)], rows):
         if out.tell() > 2**16:
             yield _taken(out)
-        writer.writerow([_cell(value) for value in row])
+        cells = [_cell(value) for value in row]
+        returns = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+        (quoting if returns else writer).writerow(cells)
     yield _taken(out)
 
 
@@ -92,6 +104,11 @@ def _taken(out: io.StringIO) -> str:
 
 def _plain(value: Any) -> Any:
     return base64s.to_text(value) if isinstance(value, bytes) else value
+
+
+def _in_json(value: Any) -> Any:
+    """Return a value as JSON has it: a number that is not finite is null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else _plain(value)
 
 
 def _cell(value: Any) -> Any:

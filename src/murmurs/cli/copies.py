@@ -1,0 +1,39 @@
+"""Copies: whether a column that is kept has the answers themselves, in whatever type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from murmurs.boundary.answers import is_missing
+from murmurs.question import Question
+
+
+def is_copy(question: Question, answers: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Whether every value is read as the answer beside it: 1, 1.0 and "1" are one answer.
+
+    >>> cups = Question("cups", ["1", "2"], epsilon=1.0)
+    >>> is_copy(cups, ["1", "2", None], [1.0, 2.0, float("nan")]), is_copy(cups, ["1"], ["2"])
+    (True, False)
+    """
+    same: set[tuple[object, ...]] = set()
+    for answer, value in zip(answers, values, strict=True):
+        if answer == value:
+            continue
+        key = (type(answer), str(answer), type(value), str(value))
+        if key not in same and not _is_same(question, answer, value):
+            return False
+        same.add(key)
+    return True
+
+
+def _is_same(question: Question, answer: Any, value: Any) -> bool:
+    if is_missing(answer) or is_missing(value):
+        return is_missing(answer) and is_missing(value)
+    if question.is_open:
+        return str(answer) == str(value)
+    try:
+        one, other = question.numbers([answer]), question.numbers([value])
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return bool(one[0] == other[0])
