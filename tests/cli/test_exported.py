@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
@@ -162,6 +163,38 @@ def test_what_cannot_be_read_is_told(
     result = run(line.replace("{}", str(exported)))
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("day", None, "row 1: its day is not a date"),
+        ("day", datetime.datetime(2027, 1, 4, 12), "row 1: its day is not a date"),
+        ("day", "2027-01-04", "row 1: its day is not a date"),
+        ("segment", 3, "row 1: its day is not a date, or its segment not a name"),
+        ("cells", None, "row 1: its cells are not whole numbers"),
+        ("cells", [19.5, 0.5], "row 1: its cells are not whole numbers"),
+        ("cells", [19, None], "row 1: its cells are not whole numbers"),
+        ("n", None, "row 1: n must be a whole number"),
+        ("question", None, "has no question 'None'"),
+    ],
+)
+def test_a_row_that_no_collector_writes_is_refused_by_its_number(
+    exported: Path, tmp_path: Path, column: str, value: Any, message: str
+) -> None:
+    table = pq.read_table(exported)
+    cups = table.filter(pa.compute.equal(table["question"], "cups")).slice(0, 1)
+    bad = cups.set_column(cups.schema.get_field_index(column), column, pa.array([value]))
+    pq.write_table(bad, tmp_path / "bad.parquet")
+    with pytest.raises(ValueError, match=message):
+        read_exported(tmp_path / "bad.parquet").counts()
+
+
+def test_a_day_of_a_segment_that_is_there_twice_is_refused(exported: Path, tmp_path: Path) -> None:
+    table = pq.read_table(exported)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), tmp_path / "twice.parquet")
+    with pytest.raises(ValueError, match="another row is of the same day and segment"):
+        read_exported(tmp_path / "twice.parquet", "drink")
 
 
 def test_a_question_of_another_name_than_that_of_a_file_is_refused(tmp_path: Path) -> None:

@@ -127,11 +127,11 @@ def read_exported(path: Path, question: str | None = None) -> Exported:
         table = file.read(columns=list(COLUMNS)).to_pylist()
     except FileNotFoundError:
         raise
-    except (ArrowException, OSError):
+    except (ArrowException, OSError, OverflowError, UnicodeDecodeError):
         raise ValueError(
             f"{named(path)} is not a whole Parquet file: it is cut off, damaged or of another kind"
         ) from None
-    there = tuple(dict.fromkeys(row["question"] for row in table))
+    there = tuple(dict.fromkeys(str(row["question"]) for row in table))
     if question is None and len(there) != 1:
         found = f"counts of {listed(there)}: add --question" if there else "no counts"
         raise ValueError(f"{named(path)} has {found}")
@@ -142,18 +142,27 @@ def read_exported(path: Path, question: str | None = None) -> Exported:
 def _rows(path: Path, survey: Survey, asked: Asked, table: list[dict[str, Any]]) -> tuple[Row, ...]:
     """Return the rows of a question, each of which must be counts of its mechanism."""
     shape = asked.mechanism.channel.cells
-    found = []
+    found: list[Row] = []
+    seen: set[tuple[datetime.date, str | None]] = set()
     for number, row in enumerate(table, 1):
         if row["question"] != asked.name:
             continue
         try:
             if row["fingerprint"] != survey.fingerprint:
                 raise ValueError("it is of another survey")
-            cells = np.array(row["cells"], np.int64).reshape(shape)
+            day, segment, given = row["day"], row["segment"], np.array(row["cells"])
+            if type(day) is not datetime.date or not isinstance(segment, str | None):
+                raise ValueError("its day is not a date, or its segment not a name")
+            if (day, segment) in seen:
+                raise ValueError("another row is of the same day and segment")
+            if given.dtype.kind != "i":
+                raise ValueError("its cells are not whole numbers")
+            cells = given.astype(np.int64).reshape(shape)
             Counts(asked.mechanism, row["n"], cells)
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{named(path)}, row {number}: {error}") from None
-        found.append(Row(row["day"], row["segment"], row["n"], cells))
+        seen.add((day, segment))
+        found.append(Row(day, segment, row["n"], cells))
     if not found:
         raise ValueError(f"{named(path)} has no counts of {asked.name!r}")
     return tuple(found)
