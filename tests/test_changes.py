@@ -273,6 +273,38 @@ def test_a_new_question_is_told_with_what_it_costs_a_device() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "what", "follows"),
+    [
+        ("lifetime_epsilon = 9", "", "lifetime_epsilon", "no lifetime budget stops devices"),
+        ("", "lifetime_epsilon = 9", "lifetime_epsilon", "devices stop at the new budget"),
+        ("epsilon_per = {week = 1}", "", "epsilon_per", "no budget of a week stops devices"),
+        (
+            "epsilon_per = {week = 1, month = 2, year = 3}",
+            "epsilon_per = {month = 2}",
+            "epsilon_per",
+            "no budget of a week or year stops devices",
+        ),
+        (
+            "epsilon_per = {month = 2}",
+            "epsilon_per = {month = 3, day = 1}",
+            "epsilon_per",
+            "devices stop at the new budget",
+        ),
+        ('every = "week"', "", "every", "devices answer as often as they are asked"),
+        ("", 'every = "week"', "every", "devices answer at other intervals"),
+    ],
+)
+def test_a_limit_that_is_gone_is_told_as_that(
+    before: str, after: str, what: str, follows: str
+) -> None:
+    question = '[[questions]]\nname = "hot"\nlabels = ["yes", "no"]\nepsilon = 1.0\n'
+    old, new = (Survey.from_toml(f'name = "s"\n{terms}\n{question}') for terms in (before, after))
+    [change] = compare_surveys(old, new).changes
+    assert change.what == what
+    assert change.follows.startswith(follows)
+
+
 def test_every_term_is_known() -> None:
     assert set(_TERMS) == set(FIELDS)
 

@@ -109,10 +109,22 @@ def compare_surveys(old: Survey, new: Survey) -> Comparison:
 
 def _of_terms(old: Terms, new: Terms) -> list[Change]:
     return [
-        Change(kind, name, follows)
+        Change(kind, name, _of_limits(name, old, new) or follows)
         for name, (kind, follows) in _TERMS.items()
         if name != "questions_each" and getattr(old, name) != getattr(new, name)
     ]
+
+
+def _of_limits(name: str, old: Terms, new: Terms) -> str | None:
+    """Return what follows where a limit of devices is gone, which the usual sentence denies."""
+    if name == "every" and new.every is None:
+        return "devices answer as often as they are asked from now on"
+    if name == "lifetime_epsilon" and new.lifetime_epsilon is None:
+        return "no lifetime budget stops devices from now on"
+    gone = tuple(word for word, _ in old.budgets if word not in dict(new.budgets))
+    if name == "epsilon_per" and gone:
+        return f"no budget of a {' or '.join(gone)} stops devices from now on"
+    return None
 
 
 def _of_draws(old: Survey, new: Survey) -> list[Change]:
