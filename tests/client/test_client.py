@@ -700,6 +700,8 @@ def test_processes_with_one_state_lose_nothing(tmp_path: Path) -> None:
         (lambda s: s.update(murmurs="reports"), "it is no state of a client"),
         (lambda s: s.update(format=3), "has format 3, this release reads up to 2: upgrade murm"),
         (lambda s: s["within"]["month"].update(spent="2"), "what was spent is unreadable"),
+        (lambda s: s.update(spent=f"{10**310}/1"), "its secret or what was spent is unreadable"),
+        (lambda s: s.update(answered=dict.fromkeys(s["answered"], 10**9)), "is damaged: "),
         (lambda s: s.update(survey="tea"), "belongs to survey 'tea', not to 'coffee'"),
     ],
 )

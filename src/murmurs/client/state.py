@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, MutableMapping
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any
 
 import msgspec
 
@@ -25,7 +25,9 @@ from murmurs.terms import CALENDAR, Calendar, period_number
 SECRET_BYTES = 32
 _KEY = "client"
 _FORMAT = 2
-_COST = re.compile(r"[0-9]{1,400}/[1-9][0-9]{0,400}|inf")
+_COST = re.compile(r"[0-9]{1,300}/[1-9][0-9]{0,300}|inf")
+Day = Annotated[int, msgspec.Meta(ge=0, le=2_932_896)]
+"""A day up to the year 9999, counted from 1970-01-01."""
 
 
 class Queued(msgspec.Struct, forbid_unknown_fields=True):
@@ -67,7 +69,7 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     """The epsilon that all reports so far have cost: an exact fraction, or inf without a bound."""
     within: dict[str, Within] = {}
     """What was spent in the last day, week, month and year in which something was answered."""
-    answered: dict[str, int] = {}
+    answered: dict[str, Day] = {}
     """For each question the day on which it was answered last, counted from 1970-01-01."""
     kept: dict[str, Kept] = {}
     queue: list[Queued] = []
