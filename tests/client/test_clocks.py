@@ -212,6 +212,42 @@ def test_a_clock_that_was_not_set_yet_gives_up_nothing_while_it_waits() -> None:
     assert device.send(Line(world, "taken", tells=False)).taken == 1
 
 
+class Faltering(Line):
+    """A line on which the first answer is lost, which would have told the time."""
+
+    def _time(self) -> int:
+        raise TimeoutError("timed out")
+
+
+def test_nothing_leaves_before_the_time_was_told_once() -> None:
+    """The clock is twenty days ahead and is put right; the ids of the first day are forgotten."""
+    world, clock = World(), Clock(START + 20 * DAY)
+    device = Client(SURVEY, {}, delay=0, clock=clock)
+    device.answer({"q": "a"})
+    sent = device.send(Faltering(world, "lost"))
+    assert (sent.waiting, sent.problem) == (1, "the collector cannot be reached: 'timed out'")
+    assert not world.counted
+    clock.now += 3600
+    assert device.send(Line(world, "lost")).waiting == 1  # it arrives, and its answer is lost
+    world.now += 40 * DAY
+    clock.now = world.now
+    assert len(device.send(Line(world, "taken")).refused) == 1
+    assert set(world.counted.values()) == {1}
+
+
+def test_a_relay_that_never_tells_the_time_gets_submissions_after_some_tries() -> None:
+    world, clock = World(), Clock(START)
+    device = Client(SURVEY, {}, delay=0, clock=clock)
+    device.answer({"q": "a"})
+    tries = 0
+    while not world.counted:
+        clock.now = device.next_send_after or clock.now
+        sent = device.send(Silent(world, "taken"))
+        tries += 1
+    assert (tries, sent.taken, sent.waiting) == (6, 1, 0)
+    assert clock.now - START < 3600
+
+
 class Silent(Line):
     """A relay that takes submissions and answers nothing else."""
 

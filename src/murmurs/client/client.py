@@ -20,7 +20,13 @@ from murmurs.client.answers import (
     check_memory,
     checked,
 )
-from murmurs.client.doubt import CERTAIN_FOR, NOT_ASKED, is_stale, verdict
+from murmurs.client.doubt import (
+    CERTAIN_FOR,
+    NOT_ASKED,
+    is_stale,
+    is_worth_waiting,
+    verdict,
+)
 from murmurs.client.limits import Limits
 from murmurs.client.sending import (
     LONGEST_WAIT,
@@ -214,12 +220,14 @@ class Client:
         alone: set[str] = set()
         try:
             time = self._time(transport)
-        except NotSentError as error:
+        except OSError as error:
             with self._changing() as state:
-                self._note_failure(state, None)
-            return Sent(0, (), self.queued, unreachable(error), self.next_send_after)
-        except OSError:  # somebody is there who does not answer that: what is in doubt waits
-            time = NOT_ASKED
+                is_later = isinstance(error, NotSentError) or is_worth_waiting(state)
+                if is_later:
+                    self._note_failure(state, None)
+            if is_later:
+                return Sent(0, (), self.queued, unreachable(error), self.next_send_after)
+            time = NOT_ASKED  # somebody is there who does not answer that: what is in doubt waits
         refused = self._give_up(time)
         while batch := self._batch(alone, time):
             self._begin(batch)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from murmurs.client.state import Queued
+from murmurs.client.state import Queued, State
 
 CERTAIN_FOR = 25 * 86_400
 """The seconds after an unanswered request for which a collector surely still knows its ids.
@@ -23,6 +23,9 @@ FRESH_FOR = 10 * 86_400
 
 EARLIEST = 1_700_000_000
 """A clock that shows an earlier time, in November 2023, was not set yet."""
+
+TRIES = 5
+"""How often the time is asked for in vain before something is sent without ever having heard it."""
 
 NOT_ASKED = 0
 """In place of a time: the transport would tell the collector's time, but was not asked."""
@@ -55,3 +58,12 @@ def is_stale(heard: int, now: int) -> bool:
     earlier than it had to be.
     """
     return not heard or not 0 <= now - heard <= FRESH_FOR
+
+
+def is_worth_waiting(state: State) -> bool:
+    """Whether to ask for the time again later, since nobody answered, before anything is sent.
+
+    What is sent before the time was ever told can only be judged by the device's clock. A relay
+    that never answers such a request gets submissions all the same, some minutes later.
+    """
+    return not state.heard and state.failures < TRIES
