@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import math
 from pathlib import Path
@@ -88,6 +89,43 @@ def test_a_permanent_response_is_paid_in_the_period_in_which_it_is_drawn() -> No
     device.answer({"hot": "yes"})
     with pytest.raises(AnswerRefusedError, match="in a month: 1 is spent, and this would cost 2 m"):
         device.answer({"kept": "b"})
+
+
+def _repeats(history: str) -> tuple[int, ...]:
+    return tuple(history.index(value) for value in history)
+
+
+def _changes(history: str) -> tuple[bool, ...]:
+    return tuple(a != b for a, b in itertools.pairwise(history))
+
+
+@pytest.mark.parametrize(
+    ("memory", "visible"),
+    [
+        ('memory = "value"', _repeats),
+        ('memory = "change"', _changes),
+        ('memory = "period"\nperiod = "day"', lambda _: None),
+    ],
+)
+def test_silence_shows_what_the_memory_shows_and_nothing_else(memory: str, visible: Any) -> None:
+    """All histories of four days: a spent budget refuses the same days wherever they look alike."""
+    asked = survey(f"{memory}\nlifetime_epsilon = 5\nepsilon_per = {{week = 4}}")
+    found: dict[Any, set[tuple[bool, ...]]] = {}
+    for days in itertools.product("abc", repeat=4):
+        clock, answered = Clock(FEBRUARY_28), []
+        device = client(asked, {}, clock)
+        for value in days:
+            try:
+                device.answer({"kept": value})
+                answered.append(True)
+            except AnswerRefusedError:
+                answered.append(False)
+            clock.next_day()
+        found.setdefault(visible("".join(days)), set()).add(tuple(answered))
+    assert all(len(silences) == 1 for silences in found.values())
+    some = set().union(*found.values())
+    assert any(not all(answered) for answered in some)  # budgets were spent
+    assert (len(some) == 1) == ("period" in memory)
 
 
 def test_all_budgets_hold_together_and_the_smaller_of_the_surveys_and_the_apps() -> None:

@@ -39,7 +39,7 @@ from murmurs.client.sending import (
     unreachable,
     wait,
 )
-from murmurs.client.state import InFile, InMapping, Queued, State, new_state
+from murmurs.client.state import InFile, InMapping, Kept, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.device import MEMORIES
 from murmurs.joint import Asked
@@ -162,7 +162,7 @@ class Client:
         ``answers`` are labels, or strings for open questions, by the names of questions; questions
         of a joint are answered together. Each report is made with secure chance. The submission is
         what leaves the device: `murmurs.submission` shows its forms. An answer that the terms do
-        not allow is an `AnswerRefusedError`, and then nothing has changed.
+        not allow is an `AnswerRefusedError`, and then nothing was spent or sealed.
         """
         given = checked(self.survey, answers)
         with self._changing() as state:
@@ -178,7 +178,11 @@ class Client:
             names = tuple(answer.asked.name for answer in given)
             self._limits.check_period(state, names, day)
             reports, cost = self._reported(state, given, day)
-            self._limits.check_budgets(state, cost, day)
+            try:
+                self._limits.check_budgets(state, cost, day)
+            except AnswerRefusedError:
+                self._note_changes(state, given)
+                raise
             state.charge(cost, day)
             submission = self.form.make(reports, segment=self.segment)
             data = self.form.to_bytes(submission)
@@ -197,6 +201,21 @@ class Client:
             reports[answer.asked.name] = [report]
             total += cost
         return reports, total
+
+    def _note_changes(self, state: State, given: list[Answer]) -> None:
+        """Save that values changed, though their answers are refused: a change is one all the same.
+
+        With memory by change, a value that returned would otherwise belong to the segment that is
+        paid, and be sent, while any other value is refused.
+        """
+        saved, is_new = self._loaded(), False
+        for reporter in (self._reporters[answer.asked.name] for answer in given):
+            if reporter.memory == "change":
+                kept = saved.kept.setdefault(reporter.key, Kept())
+                is_new = is_new or kept.state != state.kept[reporter.key].state
+                kept.state = state.kept[reporter.key].state
+        if is_new:
+            self._state.write(saved)
 
     def _due(self, now: int) -> int:
         """Return a random moment of the interval after this one; without a delay, now."""
