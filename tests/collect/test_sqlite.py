@@ -20,6 +20,7 @@ from murmurs.collect.store import DamagedError, Part, Store, StoreError, StoreFu
 from murmurs.collect.stores import open_store, sqlite, sqlite_session
 from murmurs.collect.stores.sqlite import DATABASE, SQLiteStore
 from murmurs.collect.stores.sums import sum_of
+from murmurs.collect.tokens import new_token
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 
 HOT = Part(PLAIN.fingerprint, "hot")
@@ -256,9 +257,34 @@ def test_damage_is_found(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="counts of 'category'"):
             store.verify()
         store.verify(sums_only=True)
-        spoil("insert into tokens values ('a', x'00', 'rea`', '[]')")
-        with pytest.raises(DamagedError, match="the token 'a' is damaged"):
+        for scope, surveys in (("rea`", "[]"), ("read", '["tea"}'), ("read", '{"tea"]'), ("", "")):
+            spoil(f"insert into tokens values ('a', x'00', '{scope}', '{surveys}')")
+            with pytest.raises(DamagedError, match="the token 'a' is damaged"):
+                store.verify(sums_only=True)
+            store.revoke("a")
+        for column in ("question = 'hou'", "question = 'drink'", "segment = 'x'", "survey = 7"):
+            spoil("create table spare as select * from series", sum_again=False)
+            spoil(f"update series set {column} where question = 'hot'", sum_again=False)
+            with pytest.raises(DamagedError, match="the questions of the survey 'plain'"):
+                store.verify(sums_only=True)
+            store.fold()
+            spoil("delete from series; insert into series select * from spare; drop table spare")
+        spoil("update surveys set state = 'opeo'")
+        with pytest.raises(DamagedError, match="the state of the survey 'every kind'"):
             store.verify(sums_only=True)
+
+
+def test_a_damaged_token_lets_nobody_in_and_keeps_no_other_from_being_read(tmp_path: Path) -> None:
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        _, good = new_token("good", "read")
+        _, bad = new_token("bad", "read", ("tea",))
+        store.add_token(good)
+        store.add_token(bad)
+        with contextlib.closing(apsw.Connection(str(tmp_path / DATABASE))) as db:
+            db.execute("""update tokens set surveys = '["tea"}' where name = 'bad'""")
+        assert store.tokens() == (good,)
+        store.revoke("bad")
+        store.verify()
 
 
 def _flipped(path: Path, rng: np.random.Generator, number: int) -> bytes:

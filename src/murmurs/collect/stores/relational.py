@@ -34,7 +34,7 @@ from murmurs.collect.stores import folding
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Row, Session
 from murmurs.collect.stores.sums import check_sum, sum_of
-from murmurs.collect.stores.verifying import verify
+from murmurs.collect.stores.verifying import read_token, verify
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 from murmurs.submission import Submission
@@ -276,14 +276,7 @@ class Relational(Store):
         found = self._series_of.get(number)
         if found is None:
             _, survey = self._find(session, fingerprint)
-            rows = session.run(_SERIES_OF, survey=number)
-            found = {(question, segment): series for question, segment, series in rows}
-            if found.keys() != set(_series_of(survey)):
-                raise DamagedError(
-                    f"the questions of the survey {shown(survey.name)} are damaged: they are not "
-                    "as they were written. Look at the disk, and restore a backup"
-                )
-            self._series_of[number] = found
+            found = self._series_of[number] = _read_series(session, number, survey)
         return found
 
     # What was collected
@@ -371,13 +364,10 @@ class Relational(Store):
             )
 
     def tokens(self) -> tuple[Token, ...]:
-        """Return all tokens."""
+        """Return all tokens, without those that are damaged: they let nobody in."""
         with self._read() as session:
             rows = session.run("select name, digest, scope, surveys from tokens order by name")
-        return tuple(
-            Token(name, digest, scope, tuple(json.loads(surveys)))
-            for name, digest, scope, surveys in rows
-        )
+        return tuple(token for row in rows if (token := read_token(*row)) is not None)
 
     def revoke(self, name: str) -> None:
         """Delete the token with this name."""
@@ -427,14 +417,14 @@ class Relational(Store):
 
     def _asked_by_series(self, session: Session) -> dict[int, Asked]:
         """Return the question of every series, of surveys that are not being deleted."""
-        surveys = {row[0]: self._survey(*row[:3]) for row in session.run(_COLLECTIONS)}
-        return {
-            number: surveys[survey].asked(question)
-            for number, survey, question in session.run(
-                "select number, survey, question from series"
-            )
-            if survey in surveys
-        }
+        found = {}
+        for number, fingerprint, document, *_ in session.run(_COLLECTIONS):
+            survey = self._survey(number, fingerprint, document)
+            units = {asked.name: asked for asked in survey.reported}
+            for question, _, series in session.run(_SERIES_OF, survey=number):
+                if question in units:  # else it is damaged
+                    found[series] = units[question]
+        return found
 
     def forget_ids(self, before_day: int) -> int:
         """Delete the ids of submissions before a day; return how many."""
@@ -480,6 +470,14 @@ class Relational(Store):
         """Read everything; raise a `StoreError` that says what is damaged, if something is."""
         self._verify_pages()
         with self._read() as session:
+            for number, fingerprint, document, state, _ in session.run(_COLLECTIONS):
+                survey = self._survey(number, fingerprint, document)
+                _read_series(session, number, survey)
+                if state not in ("open", "closed"):
+                    raise DamagedError(
+                        f"the state of the survey {shown(survey.name)} is damaged: it is "
+                        f"{shown(state)}. Close or reopen the survey, and look at the disk"
+                    )
             verify(session, self._asked_by_series(session), sums_only=sums_only)
 
     def _verify_pages(self) -> None:
@@ -494,6 +492,20 @@ def _series_of(survey: Survey) -> Iterator[tuple[str, str | None]]:
     for asked in survey.reported:
         for segment in survey.segments or (None,):
             yield asked.name, segment
+
+
+def _read_series(
+    session: Session, number: int, survey: Survey
+) -> dict[tuple[str, str | None], int]:
+    """Return the numbers of the series of a survey; refuse others than it was published with."""
+    rows = session.run(_SERIES_OF, survey=number)
+    found = {(question, segment): series for question, segment, series in rows}
+    if found.keys() != set(_series_of(survey)):
+        raise DamagedError(
+            f"the questions of the survey {shown(survey.name)} are damaged: they are not as they "
+            "were written. Look at the disk, and restore a backup"
+        )
+    return found
 
 
 def _remove(session: Session, survey: int) -> None:

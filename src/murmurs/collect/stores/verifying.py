@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
+
+import msgspec
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.store import DamagedError, StoreError, keeps_reports
+from murmurs.collect.store import DamagedError, StoreError, Token, keeps_reports
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.sums import check_sum
-from murmurs.collect.tokens import Scope
 from murmurs.counts import Counts
 from murmurs.joint import Asked
 
-SCOPES = get_args(Scope)
+
+def read_token(name: object, digest: object, scope: object, surveys: object) -> Token | None:
+    """Return a token from its row; None if it is damaged.
+
+    >>> read_token("dashboard", bytes(32), "read", '["coffee"]').surveys
+    ('coffee',)
+    >>> read_token("dashboard", bytes(32), "read", '["coffee"}')
+    """
+    try:
+        fields = {"name": name, "digest": digest, "scope": scope}
+        return msgspec.convert({**fields, "surveys": msgspec.json.decode(str(surveys))}, Token)
+    except msgspec.MsgspecError:
+        return None
 
 
 def verify(session: Session, asked: Mapping[int, Asked], *, sums_only: bool = False) -> None:
     """Read all reports and counts of the series of some questions; refuse what does not fit."""
-    for name, scope, surveys in session.run("select name, scope, surveys from tokens"):
-        if scope not in SCOPES or not surveys.startswith("["):
+    for name, *row in session.run("select name, digest, scope, surveys from tokens"):
+        if read_token(name, *row) is None:
             raise DamagedError(f"the token {shown(name)} is damaged: revoke it, and make another")
     kept: dict[tuple[int, int], int] = {}
     for table in ("kept", "recent"):
