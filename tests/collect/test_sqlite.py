@@ -20,10 +20,13 @@ from murmurs.collect.store import DamagedError, Part, Store, StoreError, StoreFu
 from murmurs.collect.stores import open_store, sqlite, sqlite_session
 from murmurs.collect.stores.sqlite import DATABASE, SQLiteStore
 from murmurs.collect.stores.sums import sum_of
+from murmurs.collect.stores.wal import check_log, lost_transactions
 from murmurs.collect.tokens import new_token
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 
 HOT = Part(PLAIN.fingerprint, "hot")
+
+LOG = f"{DATABASE}-wal"
 
 
 class Failing(apsw.VFS):
@@ -367,6 +370,64 @@ def test_a_damaged_page_is_found(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match="is damaged"):
         use()
+
+
+def _log_of(place: Path, transactions: int) -> bytes:
+    """Return the log that a process leaves which is killed after so many transactions."""
+    with contextlib.closing(SQLiteStore(place)) as store:
+        store.publish(PLAIN, 1)
+        store.vacuum()
+        for seed in range(transactions):
+            store.add([submission(PLAIN, seed)], 1)
+        return (place / LOG).read_bytes()
+
+
+def test_a_damaged_log_is_refused_before_what_follows_it_is_lost(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    log, rng = _log_of(made, 12), np.random.default_rng(1)
+    transaction = (len(log) - 32) // 12
+    for number, at in enumerate([0, 9, 20, 30, *rng.integers(len(log) - 3 * transaction, size=12)]):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / DATABASE).write_bytes((made / DATABASE).read_bytes())
+        damaged = bytearray(log)
+        damaged[at] ^= 4
+        (place / LOG).write_bytes(damaged)
+        for collecting in (True, False):
+            with pytest.raises(DamagedError, match=r"wal is damaged: at least \d+ transactions"):
+                SQLiteStore(place, collecting=collecting)
+        assert (place / LOG).read_bytes() == damaged
+    with contextlib.closing(SQLiteStore(place, damaged=True)) as store:
+        assert store.counts(Part(PLAIN.fingerprint, "hot")).n < 36
+
+
+def test_what_a_crash_left_unfinished_is_no_damage(tmp_path: Path) -> None:
+    log = _log_of(tmp_path, 5)
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        store.add([submission(PLAIN, 7)], 1)
+        assert lost_transactions(tmp_path / LOG) == 0
+    transaction = (len(log) - 32) // 5
+    for end in (0, 31, 32, 33, len(log) - 1, len(log) - transaction - 5, len(log)):
+        (tmp_path / "cut").write_bytes(log[:end])
+        assert lost_transactions(tmp_path / "cut") == 0
+    torn = bytearray(log)
+    torn[-transaction : -transaction + 100] = bytes(100)  # its end is on the disk, not its begin
+    (tmp_path / "torn").write_bytes(torn)
+    assert lost_transactions(tmp_path / "torn") == 1
+    check_log(tmp_path / "torn")
+
+
+def test_a_log_that_begins_anew_over_an_older_one_is_no_damage(tmp_path: Path) -> None:
+    with contextlib.closing(SQLiteStore(tmp_path)) as store:
+        store.publish(PLAIN, 1)
+        for seed in range(60):
+            store.add([submission(PLAIN, seed)], 1)
+            if seed == 40:
+                with contextlib.closing(apsw.Connection(str(tmp_path / DATABASE))) as db:
+                    db.execute("pragma wal_checkpoint(restart)").fetchall()
+                size = (tmp_path / LOG).stat().st_size
+        assert (tmp_path / LOG).stat().st_size == size
+        assert lost_transactions(tmp_path / LOG) == 0
 
 
 def test_room_goes_back_to_the_disk(tmp_path: Path) -> None:

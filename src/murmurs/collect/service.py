@@ -85,9 +85,11 @@ def started(plan: Plan) -> Iterator[Running]:
         sys.setswitchinterval(SWITCH)
         if plan.clock is not None:
             mark(plan.place)
-        store = open_store(plan.place, quota=plan.quota)
-        stack.callback(store.close)
-        _verify(store, plan)
+        with _naming_the_way_out():
+            store = open_store(plan.place, quota=plan.quota, damaged=plan.damaged)
+            stack.callback(store.close)
+            if not plan.damaged and store.size() <= VERIFIED_AT_START:
+                store.verify(sums_only=True)  # a larger one later, while it collects
         _sweep(plan.place)
         publish(store, plan.surveys, int(clock() // SECONDS_PER_DAY))
         token_file = _first_token(store, plan.place)
@@ -106,16 +108,15 @@ def started(plan: Plan) -> Iterator[Running]:
         yield Running(server, opened, plan.address.url(opened), token_file)
 
 
-def _verify(store: Store, plan: Plan) -> None:
-    """Refuse a store that is damaged; a large one is looked through later, while it collects."""
-    if not plan.damaged and store.size() <= VERIFIED_AT_START:
-        try:
-            store.verify(sums_only=True)
-        except DamagedError as error:
-            raise DamagedError(
-                f"{error}. With --damaged the collector starts, and shows no result of what is "
-                "damaged"
-            ) from None
+@contextlib.contextmanager
+def _naming_the_way_out() -> Iterator[None]:
+    """Say how to start although the store is damaged."""
+    try:
+        yield
+    except DamagedError as error:
+        raise DamagedError(
+            f"{error}. With --damaged the collector starts, and shows no result of what is damaged"
+        ) from None
 
 
 def _sweep(place: str) -> None:

@@ -14,11 +14,18 @@ _SERVERS = ("postgresql://", "postgres://")
 _SECRETS = ("password", "sslpassword")
 
 
-def open_store(place: str | Path, *, quota: int | None = None, collecting: bool = True) -> Store:
+def open_store(
+    place: str | Path,
+    *,
+    quota: int | None = None,
+    collecting: bool = True,
+    damaged: bool = False,
+) -> Store:
     """Open the store in a directory, or on a server, ``postgresql://...``; make it if it is new.
 
     ``quota`` is the most bytes that it may take. With ``collecting=False`` it is opened beside a
-    collector: for reading and upkeep, but not for new surveys and submissions.
+    collector: for reading and upkeep, but not for new surveys and submissions. ``damaged`` opens it
+    also if that loses what follows damage in the log of SQLite.
     """
     if isinstance(place, str) and place.startswith(_SERVERS):
         with naming_the_extra("server,postgres"):
@@ -26,7 +33,7 @@ def open_store(place: str | Path, *, quota: int | None = None, collecting: bool 
         return PostgreSQLStore(place, quota=quota, collecting=collecting)
     with naming_the_extra("server"):
         from murmurs.collect.stores.sqlite import SQLiteStore
-    return SQLiteStore(place, quota=quota, collecting=collecting)
+    return SQLiteStore(place, quota=quota, collecting=collecting, damaged=damaged)
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from murmurs.collect.stores.sqlite_session import (
     locked,
     refuse_others,
 )
+from murmurs.collect.stores.wal import check_log
 
 if TYPE_CHECKING:
     from murmurs.collect.stores.postgresql import PostgreSQLStore
@@ -63,7 +64,8 @@ class SQLiteStore(Relational):
     """A store in a directory, which is made if it is not there.
 
     ``quota`` is the most bytes that it may take. With ``collecting=False`` it is opened beside a
-    collector that is running: for reading and upkeep, but not for new surveys and submissions.
+    collector that is running: for reading and upkeep, but not for new surveys and submissions. A
+    log that is damaged is refused, unless ``damaged`` is given; see `murmurs.collect.stores.wal`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, contextlib.closing(SQLiteStore(folder)) as store:
@@ -77,12 +79,13 @@ class SQLiteStore(Relational):
         *,
         quota: int | None = None,
         collecting: bool = True,
+        damaged: bool = False,
         vfs: str | None = None,
     ) -> None:
         super().__init__()
         self.directory = Path(directory)
         self._path, self._quota, self._vfs = self.directory / DATABASE, quota, vfs
-        self._collecting = collecting
+        self._collecting, self._damaged = collecting, damaged
         self._writing = threading.RLock()
         self._idle: list[apsw.Connection] = []
         self._closed = False
@@ -101,6 +104,8 @@ class SQLiteStore(Relational):
             if self._collecting:
                 self._lock = locked(self.directory)
             try:
+                if not self._damaged:
+                    self._check_log()
                 refuse_others(self._path)
                 if self._collecting:
                     copying.make_private(self._path)
@@ -112,6 +117,21 @@ class SQLiteStore(Relational):
         if self._collecting:
             copying.sync(self.directory)
             self._sweep()
+
+    def _check_log(self) -> None:
+        """Refuse a damaged log that nobody uses: to open it would delete it."""
+        log = self._path.with_name(DATABASE + "-wal")
+        if not log.exists():
+            return
+        if self._lock is not None:
+            check_log(log)
+            return
+        try:
+            lock = locked(self.directory)
+        except StoreError:  # a collector is running, and has looked at it
+            return
+        with contextlib.closing(lock):
+            check_log(log)
 
     def _connected(self) -> apsw.Connection:
         return connected(self._path, self._vfs)
