@@ -182,6 +182,12 @@ def test_a_seed_repeats_the_table_and_chance_does_not(seed: str) -> None:
     assert (Path("one.csv").read_text() == Path("two.csv").read_text()) == bool(seed)
 
 
+def test_a_seed_is_noted_because_it_undoes_the_noise() -> None:
+    line = "encode coffee.json data.csv --columns drink -o private.csv"
+    assert "guesses the seed can undo the noise and the order" in run(f"{line} --seed 1").stderr
+    assert not run(line).stderr
+
+
 def test_the_epsilon_of_a_row_is_the_exact_sum() -> None:
     names = ["drink", "cups", "sorts"]
     line = f"encode coffee.json data.csv --columns {','.join(names)} -o private.csv"

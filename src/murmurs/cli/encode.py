@@ -170,6 +170,12 @@ def command(
         )
         for source in sources:
             _note(source.asked)
+        if seed is not None:
+            say(
+                "Note: whoever knows or guesses the seed can undo the noise and the order of the "
+                "rows. For a table that leaves this computer, leave --seed out.",
+                err=True,
+            )
         _tell_table(output, sources, n, settings, as_json=as_json)
         return
     _check_output(output, names, keep, labels or keep_order)
