@@ -212,6 +212,31 @@ def test_a_clock_that_was_not_set_yet_gives_up_nothing_while_it_waits() -> None:
     assert device.send(Line(world, "taken", tells=False)).taken == 1
 
 
+def test_a_time_that_was_told_wrongly_counts_nothing_twice() -> None:
+    """A proxy whose clock is a year ahead told the time before the first request."""
+    world, clock = World(), Clock(START)
+    device = Client(SURVEY, {}, delay=0, clock=clock)
+    device.answer({"q": "a"})
+    ahead = Line(world, "lost")
+    ahead.time = lambda: world.now + 365 * DAY
+    assert device.send(ahead).waiting == 1
+    world.now += 40 * DAY
+    clock.now = world.now
+    assert len(device.send(Line(world, "taken")).refused) == 1
+    assert set(world.counted.values()) == {1}
+
+
+@pytest.mark.parametrize("seconds", [1, 3600])
+def test_collectors_whose_clocks_differ_a_little_take_what_was_in_doubt(seconds: int) -> None:
+    world, clock = World(), Clock(START)
+    device = Client(SURVEY, {}, delay=0, clock=clock)
+    device.answer({"q": "a"})
+    assert device.send(Line(world, "cut")).waiting == 1
+    world.now -= seconds
+    clock.now += 3600
+    assert device.send(Line(world, "taken")).taken == 1
+
+
 class Faltering(Line):
     """A line on which the first answer is lost, which would have told the time."""
 

@@ -18,6 +18,9 @@ CERTAIN_FOR = 25 * 86_400
 Collectors keep them for thirty days unless they are told otherwise.
 """
 
+SLACK = 86_400
+"""How far the collector's time may go back: if it was told later than that, it was told wrongly."""
+
 FRESH_FOR = 10 * 86_400
 """The collector's time is asked for before a first request if it was told longer ago than this."""
 
@@ -44,7 +47,7 @@ def verdict(one: Queued, now: int, time: int | None) -> Doubt:
     if time is not None and one.heard:
         if time == NOT_ASKED:
             return "give up" if now - one.tried > CERTAIN_FOR else "wait"
-        return "send" if time - one.heard <= CERTAIN_FOR else "give up"
+        return "send" if -SLACK <= time - one.heard <= CERTAIN_FOR else "give up"
     if now < EARLIEST <= one.tried:
         return "wait"
     certain = one.tried >= EARLIEST and 0 <= now - one.tried <= CERTAIN_FOR
