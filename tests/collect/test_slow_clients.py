@@ -324,6 +324,30 @@ def test_whoever_holds_a_place_without_a_request_makes_room_for_a_new_connection
         assert idle[-1].recv(100).startswith(b"HTTP/1.1 200")
 
 
+def test_whoever_does_not_read_an_answer_makes_room_for_a_new_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("murmurs.collect.crowd.PATIENCE", 0.3)
+    many = "\n".join(f'"{"x" * 2000}{i}",' for i in range(1000))
+    survey = Survey.from_toml(
+        f'name = "long"\n[[questions]]\nname = "q"\nlabels = [{many}]\nepsilon = 1.0\n'
+    )
+    with (
+        running(tmp_path, PLAIN, survey, settings=Settings(Limits(connections=4))) as served,
+        contextlib.ExitStack() as stack,
+    ):
+        for _ in range(4):
+            client = stack.enter_context(connected(served))
+            client.sendall(b"GET /surveys/long HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
+            client.recv(1)
+        time.sleep(0.2)
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(0.2)
+        for _ in range(4):
+            assert stack.enter_context(connected(served))
+        assert served.get("/surveys").status == 200
+
+
 def test_while_all_connections_are_served_only_looks_at_health_are_answered(
     served: Running, held: threading.Event
 ) -> None:

@@ -1,7 +1,8 @@
 """Crowd: which connections keep a server waiting, and since when.
 
 When there are as many connections as there may be, the one that has kept the server waiting for
-longest makes room for a new one: first one without a request, then one whose body does not come.
+longest makes room for a new one: first one without a request, then one whose body does not come or
+that does not read its answer.
 Whoever sends its request at once is served, however many others only hold their places.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 PATIENCE = 2.0
-"""Seconds that a body may take before its connection has to make room."""
+"""Seconds that a body, or the reading of an answer, may take before others need the place."""
 
 
 class Connection(Protocol):
@@ -38,9 +39,13 @@ class Crowd:
         self._waiting[connection] = None
 
     def sends(self, connection: Connection) -> None:
-        """Note that the head of a request is there, and its body is on its way."""
+        """Note that a body is on its way, or an answer that is not read; the first time counts."""
         self._waiting.pop(connection, None)
-        self._sending[connection] = self._clock()
+        self._sending.setdefault(connection, self._clock())
+
+    def reads(self, connection: Connection) -> None:
+        """Note that a connection reads its answer."""
+        self._sending.pop(connection, None)
 
     def gone(self, connection: Connection) -> None:
         """Note that a connection waits for an answer, or is closed."""

@@ -222,7 +222,8 @@ class Guarded(HttpToolsProtocol):
             return  # it is not: the parser only gives it up
         self._in_body, self._beside = False, 0
         self._let_go()
-        self._crowd.gone(self)
+        if self._stuck is None:
+            self._crowd.gone(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -239,8 +240,9 @@ class Guarded(HttpToolsProtocol):
                 self._crowd.waits(self)
 
     def pause_writing(self) -> None:
-        """Cut the client off if it does not read its answer."""
+        """Cut the client off if it does not read its answer, earlier if others need its place."""
         super().pause_writing()
+        self._crowd.sends(self)
         self._stuck = self.loop.call_later(self._limits.write_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
@@ -248,6 +250,8 @@ class Guarded(HttpToolsProtocol):
         if self._stuck is not None:
             self._stuck.cancel()
             self._stuck = None
+            if not self._in_body:
+                self._crowd.reads(self)
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
