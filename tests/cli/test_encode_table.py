@@ -245,6 +245,7 @@ def test_missing_and_unknown_answers_are_refused_by_line_or_given_labels() -> No
         ("--columns drink --question drink -o private.csv", "leave --question and --column out"),
         ("--columns drink --by region -o private.csv", "keep the column with --keep"),
         ("--columns drink --keep drink -o private.csv", "its answers do not go out"),
+        ("--columns drink --keep milk -o private.csv", "the survey asks that with noise"),
         ("--columns drink -o private.bin", "are for a table: give -o a name that ends in .parquet"),
         ("--question drink --column drink --labels -o private.bin", "are for a table"),
         ("--columns drink -o private.csv.gz", "a table is written without .gz"),

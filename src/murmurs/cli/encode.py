@@ -156,7 +156,7 @@ def command(
                 "--by writes files of reports: for a table, keep the column with --keep"
             )
         sources = sources_of(contract, names, name, column)
-        settings = Settings(labels, keep, keep_order)
+        settings = Settings(labels, keep, keep_order, contract.names)
         n = write_private_table(
             answers,
             output,

@@ -48,11 +48,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a table is written: with ``labels`` or codes, which other columns, in which order."""
+    """How a table is written: with ``labels`` or codes, which other columns, in which order.
+
+    ``private`` are the names of questions, which no other column may have.
+    """
 
     labels: bool
     keep: tuple[str, ...]
     keep_order: bool
+    private: tuple[str, ...]
 
 
 def sources_of(
@@ -119,6 +123,11 @@ def write_private_table(
         if name in taken or name in (column for source in sources for column in source.columns):
             raise ValueError(
                 f"--keep {name}: that column is encoded, and its answers do not go out"
+            )
+        if name in settings.private:
+            raise ValueError(
+                f"--keep {name}: the survey asks that with noise, and its answers do not go out as "
+                "they are: add it to --columns"
             )
     if settings.labels:
         for source in sources:
