@@ -6,6 +6,7 @@ of all errors it was raised from or during; the source lines of a traceback hold
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -16,8 +17,10 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs import Device, Question, Rappor, Secure
+from murmurs import Device, Question, Rappor, Secure, Survey
 from murmurs.boundary.reading import blocks_of_lines
+from murmurs.client import Client
+from murmurs.files.columns import read_column
 from murmurs.hashing import schemes, strings
 from murmurs.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.longitudinal import Longitudinal
@@ -262,3 +265,37 @@ def test_bytes_that_are_no_text_are_kept_out_of_the_chain_of_errors(tmp_path: Pa
     with pytest.raises(ValueError, match="line 2: it is not UTF-8") as error:
         list(blocks_of_lines(path))
     assert error.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"drink": "SECRET"',
+        '{"drink": SECRET}',
+        '{"SECRET": 1, "SECRET": 2}',
+        '{"drink": 987654321e999}',
+        '"SECRET\\ud8"',
+    ],
+)
+def test_a_line_that_is_no_json_is_kept_out_of_the_chain_of_errors(
+    line: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f'{{"drink": "tea"}}\n{line}\n')
+    assert "line 2: this is not one JSON value" in refusal(lambda: list(read_column(path, "drink")))
+
+
+def test_a_damaged_state_is_kept_out_of_the_chain_of_errors(tmp_path: Path) -> None:
+    """It has the secret of the device, and what waits to be sent."""
+    survey = Survey.from_toml(
+        'name = "s"\n[[questions]]\nname = "hot"\nlabels = ["yes", "no"]\nepsilon = 1.0\n'
+    )
+    path = tmp_path / "me.json"
+    Client(survey, path).answer({"hot": "yes"})
+    secret = json.loads(path.read_text())["secret"]
+    data = path.read_bytes()
+    for damaged in (data[:-20], data.replace(b'"queue"', b'"\xff"'), data.replace(b"[", b"[NaN,")):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="is damaged") as caught:
+            Client(survey, path).answer({"hot": "yes"})
+        assert secret not in told(caught.value)

@@ -31,17 +31,16 @@ def document(data: str | bytes) -> Any:
             parse_constant=_finite,
         )
     except RecursionError:
-        raise ValueError("this JSON is not accepted: it is nested too deeply") from None
+        reason = "this JSON is not accepted: it is nested too deeply"
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"this is not JSON: it is not UTF-8 ({error.reason} at byte {error.start + 1})"
-        ) from None
+        reason = f"this is not JSON: it is not UTF-8 ({error.reason} at byte {error.start + 1})"
     except json.JSONDecodeError as error:
-        raise ValueError(f"this is not JSON: {error}") from None
+        reason = f"this is not JSON: {error}"
     except _UnfitError as error:
-        raise ValueError(f"this JSON is not accepted: {error}") from None
+        reason = f"this JSON is not accepted: {error}"
     except ValueError:  # Python reads whole numbers of up to 4,300 digits
-        raise ValueError("this JSON is not accepted: a number has thousands of digits") from None
+        reason = "this JSON is not accepted: a number has thousands of digits"
+    raise ValueError(reason)  # here, since the errors above hold the whole text
 
 
 class _UnfitError(ValueError):

@@ -37,6 +37,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 MOST_ROWS, _MOST_CHARACTERS = 2**16, 2**24
 _FIXED_ROWS = 2**18  # of a column whose values have one small size
+_NOT_JSON: Any = object()
 Column = str | int
 Wanted = Column | tuple[Column, ...] | None
 """One column, or several, of which each row is a tuple; None for what has no columns.
@@ -304,9 +305,10 @@ def _of_json_lines(
 
     def found_values() -> Iterator[tuple[Any, tuple[Any, ...]]]:
         for line, text in lines(path):
-            try:
+            found = _NOT_JSON
+            with contextlib.suppress(ValueError):  # which may quote the name of a field
                 found = document(text)
-            except ValueError:
+            if found is _NOT_JSON:
                 refuse(path, line, "this is not one JSON value")
             if column is None and not by:
                 yield found, ()
