@@ -391,7 +391,7 @@ def test_what_a_reader_complains_about_is_told_shortly() -> None:
     ):
         with pytest.raises(ValueError, match="survey") as error:
             Survey.from_json(text)
-        assert len(str(error.value)) < 300
+        assert len(str(error.value)) < 400  # it lists the fields of a survey
         assert str(error.value).isprintable()
 
 
