@@ -17,8 +17,15 @@ from pathlib import Path
 
 import apsw
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from murmurs.collect import logs
+from murmurs.collect.certificate import Certificate
 from murmurs.collect.collector import Settings
 from murmurs.collect.server import Address
 from murmurs.collect.service import Plan, started
@@ -224,6 +231,20 @@ def logged(form: str) -> str:
     except OSError:
         log.exception("upkeep of %s failed", "é")
     return stream.getvalue()
+
+
+def test_a_renewed_key_with_a_password_is_refused_without_asking_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate()
+    chain, key = Path("cert.pem"), Path("key.pem")
+    found, context = Certificate(chain, key), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    asked = load_pem_private_key(key.read_bytes(), None)
+    secret = BestAvailableEncryption(b"tea")
+    key.write_bytes(asked.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, secret))
+    assert not found.renew(context)
+    assert "its key has a password" in caplog.text
 
 
 def test_a_line_of_the_log_has_a_time() -> None:

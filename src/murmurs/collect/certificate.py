@@ -32,11 +32,16 @@ class Certificate:
             if written == self._seen:
                 return False
             self._seen = written
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self._chain, self._key)
-            context.load_cert_chain(self._chain, self._key)
+            for each in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):
+                each.load_cert_chain(self._chain, self._key, _no_password)
         except (OSError, ValueError) as error:
             if isinstance(error, ssl.SSLError) or not isinstance(error, FileNotFoundError):
                 log.error("the certificate in %s cannot be used: %s", self._chain, error)
             return False
         log.warning("the certificate in %s was renewed", self._chain)
         return True
+
+
+def _no_password() -> str:
+    """Refuse a key with a password: OpenSSL would ask the terminal, and everything would wait."""
+    raise ValueError("its key has a password: write a key without one")
