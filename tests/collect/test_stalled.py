@@ -17,6 +17,7 @@ import pytest
 import murmurs as mm
 from murmurs.collect import jobs
 from murmurs.collect.asking import Asking
+from murmurs.collect.catalogue import date_of
 from murmurs.collect.collector import Settings
 from murmurs.collect.compute import Result, Task
 from murmurs.collect.disclosure import Disclosure
@@ -30,7 +31,7 @@ from murmurs.collect.worker import Worker, WorkerGoneError
 from murmurs.submission import SubmissionForm
 from murmurs.survey import Survey
 from murmurs.terms import Terms
-from tests.collect.made import PLAIN
+from tests.collect.made import EVERY_KIND, PLAIN, submission
 from tests.collect.running import DAY, Running, running
 
 QUICK = Settings(refresh_seconds=0.05)
@@ -299,6 +300,33 @@ def test_a_trend_by_day_reads_every_entry_once() -> None:
     assert made.read == 365 * 50
     assert made.asked == 2
     assert sum(shown.n for shown in found.values()) <= 365 * 50 * 40
+
+
+def test_the_largest_of_many_rounds_is_found_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of a year's rounds read the numbers of all days and segments again."""
+    settings = Settings(complete_days=True)
+    with running(tmp_path, EVERY_KIND, settings=settings) as served:
+        for day in range(20):
+            sent = submission(EVERY_KIND, day, people=40 + (day == 7), names=["open product"])
+            served.store.add([sent], DAY - 30 + day)
+        asked: list[str] = []
+        days = served.store.days
+
+        def counted(survey: str, question: str) -> dict[tuple[int, str | None], int]:
+            asked.append(question)
+            return days(survey, question)
+
+        monkeypatch.setattr(served.store, "days", counted)
+        path = "/results/every%20kind/open%20product?method=report_likelihood&people=same"
+        token, deadline = served.token("read"), time.monotonic() + 20
+        while (reply := served.post(path, {"pet": ["tea", "Luna"]}, token)).status == 202:
+            assert time.monotonic() < deadline
+            asked.pop()  # each request looks once
+        assert reply.document["reports"] == 41
+        assert str(date_of(DAY - 23)) in reply.document["assumption"]
+        assert len(asked) <= 3
 
 
 def test_jobs_of_a_reader_who_never_comes_back_leave_the_queue() -> None:

@@ -26,7 +26,7 @@ from murmurs.collect.compute import (
 )
 from murmurs.collect.disclosure import Days, Shown
 from murmurs.collect.operations import Call
-from murmurs.collect.periods import between, periods_of, sides
+from murmurs.collect.periods import periods_of, sides
 from murmurs.collect.queries import Day
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.routes.surveys import no_survey
@@ -161,7 +161,7 @@ class Asking:
         """Read the counts, and return what is to be computed from them."""
         parts = self.named_parts()
         if self.options.method == LIKELIHOOD:
-            return self._of_reports(parts)
+            return self._of_reports(parts, going_on)
         one_round = self.people == "same" and not is_pooled(self.survey, self.name)
         found = self._rounds(parts, going_on) if one_round else self._whole(parts, going_on)
         needed = 2 if self.kind != "estimate" else 1
@@ -211,7 +211,7 @@ class Asking:
         rounds = rounds_of(numbers, self.survey.terms, self.people, part)
         return Counted(name, shown.n, shown.cells, rounds, only)
 
-    def _of_reports(self, parts: dict[str, Part]) -> Task:
+    def _of_reports(self, parts: dict[str, Part], going_on: Callable[[], None]) -> Task:
         """Return what is to be computed from the reports themselves, and from their counts."""
         if not keeps_reports(self.unit):
             raise RefusedError(
@@ -230,7 +230,7 @@ class Asking:
         mechanism, whole, only = self.unit.mechanism, parts["all"], None
         if self.people == "same":
             whole, only = self._largest_round(whole)
-        reports = list(self._kept(whole))
+        reports = list(self._kept(whole, going_on))
         if not reports:
             raise self._too_few(1, one_round=only is not None)
         counts = mechanism.count_checked(joined(reports, mechanism.shape))
@@ -242,25 +242,18 @@ class Asking:
     def _largest_round(self, whole: Part) -> tuple[Part, str | None]:
         """Return the round with the most reports among those that may be shown."""
         rounds = periods_of((day for day, _ in self.days), round_of(self.survey.terms), whole)
-        disclosure, most = self.collector.disclosure, (0, "")
-        for name, part in rounds.items():
-            pieces = disclosure.parts(self.survey, part, self.today)
-            most = max(most, (sum(self._number(piece) for piece in pieces), name))
-        return (rounds[most[1]], most[1]) if most[1] else (whole, None)
+        numbers = self.collector.disclosure.numbers(self.survey, rounds, self.today, self.days)
+        if not numbers:
+            return whole, None
+        most = max(numbers, key=lambda name: (numbers[name], name))
+        return rounds[most], most
 
-    def _number(self, part: Part) -> int:
-        """Return the number of reports of a part."""
-        return sum(
-            n
-            for (day, own), n in self.days.items()
-            if part.segment in (None, own) and between(day, part)
-        )
-
-    def _kept(self, part: Part) -> Iterator[bytes]:
+    def _kept(self, part: Part, going_on: Callable[[], None]) -> Iterator[bytes]:
         """Return the reports that are kept, in batches, unless they are too many for the memory."""
         most, size = self.collector.limits.reports, 0
         for piece in self.collector.disclosure.parts(self.survey, part, self.today):
             for batch in self.collector.store.reports(piece):
+                going_on()
                 size += len(batch)
                 if size > most * self.unit.mechanism.shape.size:
                     raise RefusedError(

@@ -189,6 +189,15 @@ class Disclosure:
             total += 0 if shown is None else shown.n
         return total or None
 
+    def numbers(
+        self, survey: Survey, parts: Mapping[Name, Part], today: int, days: Days
+    ) -> dict[Name, int]:
+        """Return how many single reports of parts without one in common may be used."""
+        found: dict[Name, int] = {}
+        for key, name in self._plan(survey, parts, today, days).chosen.items():
+            found[name] = found.get(name, 0) + days[key]
+        return found
+
     def parts(self, survey: Survey, part: Part, today: int) -> list[Part]:
         """Return the parts whose single reports may be used; of days that wait none may be."""
         minimum = survey.terms.minimum_reports or 1
