@@ -223,3 +223,8 @@ def test_publish_prints_the_terms(tmp_path: Path) -> None:
     document = json.loads(told.stdout)
     assert document["every"] == "week"
     assert len(document["concerns"]) == 2
+
+
+def test_a_period_that_is_given_twice_has_no_budget() -> None:
+    with pytest.raises(ValueError, match="epsilon_per has a period twice: give each one budget"):
+        Terms(epsilon_per=(("month", 1.0), ("month", 9.0)))

@@ -192,6 +192,9 @@ def budgets_per(given: object, name: str) -> tuple[tuple[Calendar, float], ...]:
     (('week', 1.0), ('month', 2.0))
     """
     if isinstance(given, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in given):
+        named = [word for word, _ in given]
+        if any(named.count(word) > 1 for word in named):
+            raise ValueError(f"{name} has a period twice: give each one budget")
         given = dict(given)
     if not isinstance(given, Mapping):
         raise TypeError(
