@@ -187,15 +187,16 @@ Side = TypeVar("Side", bound=Any)
 
 def apart_from_collisions(sides: Sequence[Side]) -> tuple[Side, ...]:
     """Return estimates to compare, with fits free of collisions where these can be removed."""
-    fits: list[Fit] = [side.fit for side in sides]
-    if len({len(fit.unbiased) for fit in fits}) > 1:
+    given: list[Fit] = [side.fit for side in sides]
+    if len({len(fit.unbiased) for fit in given}) > 1:
         return tuple(sides)
+    fits = [fit.alongside(given) for fit in given]
     found = [fit.without_collisions() or fit for fit in fits]
     if found[0].without_collisions() is None:
         found = _with_same_hashes(fits) or found
     return tuple(
         side if fit is own else dataclasses.replace(side, fit=fit)
-        for side, fit, own in zip(sides, found, fits, strict=True)
+        for side, fit, own in zip(sides, found, given, strict=True)
     )
 
 

@@ -96,6 +96,13 @@ class Fit:
         cells = math.prod(self.channel.cells)
         return len(self.unbiased) <= LARGEST_COVARIANCE and cells <= MOST_CELLS
 
+    def alongside(self, fits: Sequence[Fit]) -> Fit:
+        """Return the fit to compare with the others of ``fits``, if what it chose depends on data.
+
+        Otherwise it is the fit itself.
+        """
+        return self
+
     def without_collisions(self) -> Fit | None:
         """Return the fit to compare with others: its shares contain no others; None if they do."""
         return self

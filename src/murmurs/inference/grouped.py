@@ -85,6 +85,12 @@ class Grouped(Fit):
         covariance = self.whole.covariance(spread / spread.sum(), target)
         return np.asarray(member.T @ covariance @ member)
 
+    def alongside(self, fits: Sequence[Fit]) -> Fit:
+        """Return the sums of a fit to compare with the others of ``fits``."""
+        wholes = [fit.whole if isinstance(fit, Grouped) else fit for fit in fits]
+        whole = self.whole.alongside(wholes)
+        return self if whole is self.whole else replace(self, whole=whole)
+
     def without_collisions(self) -> Grouped | None:
         """Return the sums of shares without collisions, if there are such shares."""
         whole = self.whole.without_collisions()

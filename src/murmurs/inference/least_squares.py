@@ -23,7 +23,7 @@ from murmurs.channels.tables import Tables, private_noise
 from murmurs.counts import Counts
 from murmurs.hashing.layout import Layout
 from murmurs.inference.collisions import MeanFit
-from murmurs.inference.fit import Fit, Target, register
+from murmurs.inference.fit import Fit, Target, fitted, register
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
@@ -187,6 +187,22 @@ class Selected(Places):
         """Return the same fit with another choice of answers."""
         return replace(self, chosen=chosen, weighed_at=weighed_at)
 
+    def alongside(self, fits: Sequence[Fit]) -> Fit:
+        """Return a fit with the choice of all ``fits``; one without a choice if hashes differ.
+
+        Answers that are not chosen add to the shares of those in the same buckets. With one choice,
+        one weighting and the same hash functions they add as much on each side. Otherwise a
+        difference would be that of the choices, or of the hash functions.
+        """
+        mechanism, own = self.counts.mechanism, [fit for fit in fits if isinstance(fit, Selected)]
+        if len(own) < len(fits) or any(fit.counts.mechanism != mechanism for fit in own):
+            return fitted(self.counts)
+        weighed_at = np.mean([fit.weighed_at for fit in own], axis=0)
+        chosen = np.unique(np.concatenate([fit.chosen for fit in own]))
+        if own[0].choose(chosen, weighed_at).equal_solver.inverse is None:
+            chosen = max(own, key=lambda fit: fit.n).chosen
+        return self.choose(chosen, weighed_at)
+
     @cached_property
     def inflation(self) -> float:
         """The chi-square of the residuals over its degrees of freedom, if above one.
@@ -317,6 +333,11 @@ class SharedOut(Fit):
     first: Selected
     kept: Integers
     groups: Sequence[Integers]
+
+    def alongside(self, fits: Sequence[Fit]) -> Fit:
+        """Return a fit with the choice of all ``fits``; one without a choice if hashes differ."""
+        first = self.first.alongside([getattr(fit, "first", fit) for fit in fits])
+        return replace(self, first=first) if isinstance(first, Selected) else fitted(self.counts)
 
     @property
     def chosen(self) -> Integers:
