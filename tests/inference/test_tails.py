@@ -46,7 +46,9 @@ def law_of(law: Support, share: float, counts: Integers) -> Floats:
     return np.asarray(others @ binom.pmf(held, own, hit))
 
 
-def coverage(mechanism: Mechanism[Any], n: int, share: float, target: str) -> tuple[float, float]:
+def coverage(
+    mechanism: Mechanism[Any], n: int, share: float, target: str, level: float = 0.95
+) -> tuple[float, float]:
     """The exact coverage of the limits of the normal law, and of those that are given."""
     channel = mechanism.channel
     assert isinstance(channel, Symmetric)
@@ -57,7 +59,7 @@ def coverage(mechanism: Mechanism[Any], n: int, share: float, target: str) -> tu
     counts = np.arange(max(0, int(mean - reach)), min(n, int(mean + reach)) + 1)
     chances = law_of(law, truth, counts)
     out = []
-    for both in limits_of(counts, law):
+    for both in limits_of(counts, law, level):
         inside = (both[:, 0] <= truth + 1e-12) & (truth <= both[:, 1] + 1e-12)
         out.append(float(chances[inside].sum()))
     return out[0], out[1]
@@ -94,6 +96,22 @@ def test_limits_cover_at_least_93_percent_everywhere(kind: Any, target: str) -> 
         for share in (0.0, 0.004, 0.031, 0.4, 1.0):
             exact = coverage(kind(k, epsilon), n, share, target)[1]
             assert exact > 0.93 - 1e-9, (k, epsilon, n, share)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("mechanism", "n", "people", "before"),
+    [(mm.KRR(62, 0.72), 3689, 3688, 4.0), (mm.KRR(21, 0.0031), 2552, 119, 3.6)],
+    ids=repr,
+)
+def test_limits_far_out_miss_no_more_than_the_theorem_allows(
+    mechanism: Mechanism[Any], n: int, people: int, before: float, target: str
+) -> None:
+    """As those of bands for many answers; there, counts with a deviation of 11 are not normal."""
+    for level in (0.99, 0.999, 1 - 0.05 / 1000, 0.999999):
+        missed = [1 - x for x in coverage(mechanism, n, people / n, target, level)]
+        assert missed[1] < 1.4001 * (1 - level), level
+    assert missed[0] > before * (1 - level)
 
 
 def test_with_weight_one_and_no_noise_limits_are_those_of_clopper_and_pearson(

@@ -16,14 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.inference.intervals import Scale
-from murmurs.inference.tails import EXACT, NORMAL, above_its_part, low_part, search
+from murmurs.inference.tails import DECIDED, above_its_part, exact_part, low_part, search
 from murmurs.numerics.arrays import Floats, Integers
 
-_DECIDED = 30.0
-"""A standard deviation of the difference far beyond that at any limit computed here."""
-
-
-_AT_ONCE = 4096
+_AT_ONCE = 1024
 """Limits that are computed together, so that memory is bounded."""
 
 
@@ -72,7 +68,9 @@ class BlockLaw:
         """
         n, truth, floor = self.n, float(self.truth), self.floor
         mean, deviation = truth * people, self.deviation(against, people)
-        size = 1 << int(2 * (9 * min(float(deviation.max()), _DECIDED) + 25)).bit_length()
+        far = (deviation > DECIDED) & (np.abs(difference - mean) > 20 * deviation)
+        widest = float(deviation[~far].max(initial=0.0))
+        size = 1 << int(2 * (9 * widest + 25)).bit_length()
         start = np.rint(mean) - size // 2
         angle = 2 * np.pi * np.arange(size // 2 + 1) / size
         turn, wave = -4 * np.sin(angle / 2) ** 2, np.sin(angle)
@@ -89,7 +87,6 @@ class BlockLaw:
         place = np.clip(difference - start, -1, size).astype(np.int64)[:, None]
         steps = np.arange(size)
         sums = [(law * side).sum(axis=1) for side in (steps < place, steps == place, steps > place)]
-        far = deviation > _DECIDED
         decided = (difference > mean, np.zeros(len(mean)), difference <= mean)
         below, at, above = (np.where(far, one, own) for one, own in zip(decided, sums, strict=True))
         return below, at, above
@@ -106,11 +103,12 @@ def block_limits(
     side = np.tile([False, True], len(plus))
     out = usual.ravel().copy()
     deviation = law.deviation(law.against(up, down, law.n * out), law.n * out)
-    rows = np.flatnonzero(deviation < NORMAL)
+    exact = exact_part(deviation, level)
+    rows = np.flatnonzero(exact > 0)
     for start in range(0, len(rows), _AT_ONCE):
         own = rows[start : start + _AT_ONCE]
         found = _limits(up[own], down[own], side[own], law, level, out[own], deviation[own])
-        part = (NORMAL - deviation[own]) / (NORMAL - EXACT)
+        part = exact[own]
         out[own] = np.where(part < 1, out[own] + part * (found - out[own]), found)
     limits = out.reshape(-1, 2)
     limits[:, 1] = np.maximum(limits[:, 1], limits[:, 0])

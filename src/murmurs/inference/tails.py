@@ -13,7 +13,7 @@ be those of Clopper and Pearson (1934), which cover more than they say; with 1/2
 be 90 %. Alpha is divided as Feldman and Cousins (1998) do for a normal mean at the same distance
 from 0 and from 1, so that limits are one-sided there and never empty.
 
-Counts with a standard deviation of `NORMAL` or more are nearly normal: the limits of
+Counts with a large standard deviation, 10 at the level 95 %, are nearly normal: the limits of
 `murmurs.inference.intervals` hold there, and cost less.
 """
 
@@ -30,19 +30,20 @@ from numpy.typing import NDArray
 from murmurs.inference.intervals import Scale, accepted
 from murmurs.numerics import binomial, normal
 from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.special import normal_quantile
 
 Flags = NDArray[np.bool_]
 
 WEIGHT = 5 / 7
 """How much of the probability of the count itself is added to each tail."""
 
-EXACT, NORMAL = 8.0, 10.0
-"""Up to the first standard deviation of the count at a limit, that limit is exact. From the second
-on it is that of the normal law, and in between it moves from one to the other."""
+NORMAL = 1.25
+"""From this multiple of `exact_until` on, limits are those of the normal law; in between they move
+from one to the other."""
 
-_DECIDED = 30.0
-"""A deviation at which the count would be more than 20 deviations away, as variances of counts
-grow by less than their means."""
+DECIDED = 30.0
+"""Counts that are more than 20 deviations away from their mean, and deviate more than this, are on
+one side of it without doubt."""
 
 _FAR, _EXACT, _STEPS = 40.0, 1e-10, 150
 """Logarithms that count as infinite and as zero, and the most steps to a limit."""
@@ -105,13 +106,30 @@ class Support:
         return binomial.tails(counts, np.array(float(self.n)), chance, other)
 
 
+def exact_until(level: float) -> float:
+    """Return the standard deviation of a count up to which its law is not near enough to normal.
+
+    The tail at z deviations of a count with skewness 1 / deviation is that of the normal law times
+    about exp((z^3 - 3 z) / (6 deviation)), from here on at most 1.4 = 1 / `WEIGHT`. For 95 % it is
+    8, for 99.9 % 13 and for 99.9999 % 51: far out, only large counts are normal.
+    """
+    z = normal_quantile(0.5 + level / 2)
+    return max(8.0, (z**3 - 3 * z) / 2)
+
+
+def exact_part(deviations: Floats, level: float) -> Floats:
+    """Return how much of a limit is exact, from 0 to 1, by the deviation of the count there."""
+    most = exact_until(level)
+    return np.clip((NORMAL * most - deviations) / ((NORMAL - 1) * most), 0.0, 1.0)
+
+
 def tail_limits(counts: Integers, law: Support, level: float, usual: Floats) -> Floats:
     """Return limits of shares, one row per count.
 
     ``usual`` are those of the normal law. The ones are replaced at which the count varies little.
     """
-    deviation = law.deviation(usual)
-    small = deviation < NORMAL
+    exact = exact_part(law.deviation(usual), level)
+    small = exact > 0
     rows = np.flatnonzero(small.any(axis=1))
     if not len(rows):
         return usual
@@ -121,7 +139,7 @@ def tail_limits(counts: Integers, law: Support, level: float, usual: Floats) -> 
     row, side = np.nonzero(small[rows[first]])
     near = both[row, side]
     found = _limits(values[row].astype(np.float64), side == 1, law, level, near)
-    part = (NORMAL - deviation[rows[first]][row, side]) / (NORMAL - EXACT)
+    part = exact[rows[first]][row, side]
     both[row, side] = np.where(part < 1, near + part * (found - near), found)
     both[:, 1] = np.maximum(both[:, 1], both[:, 0])
     out = usual.copy()
@@ -207,7 +225,7 @@ def _tails_of_two(
     hit, not_hit, miss, not_miss = chances
     mean = own * hit + others * miss
     deviation = np.sqrt(own * hit * not_hit + others * miss * not_miss)
-    far = deviation > _DECIDED
+    far = (deviation > DECIDED) & (np.abs(counts - mean) > 20 * deviation)
     below, at, above = (
         np.where(far & side, 1.0, 0.0) for side in (counts > mean, mean < 0, counts <= mean)
     )
