@@ -52,9 +52,10 @@ class Strength:
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the numbers as plain values for JSON."""
-        names = ("value", "low", "high", "level")
-        return {**{name: getattr(self, name) for name in names}, "notes": list(self.notes)}
+        """Return the numbers as plain values for JSON, with None if V is not defined."""
+        value = None if math.isnan(self.value) else self.value
+        limits = {"low": self.low, "high": self.high, "level": self.level}
+        return {"value": value, **limits, "notes": list(self.notes)}
 
     def __str__(self) -> str:
         return fold("\n".join([self.sentence, *(f"Note: {note}." for note in self.notes)]))
