@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -92,6 +93,25 @@ def test_a_client_that_does_not_finish_the_beginning_of_tls_is_cut_off(
         assert b"HTTP/1.1" not in got
         assert least <= seconds < 6
     assert caplog.text == ""
+
+
+def test_a_client_that_does_not_answer_the_end_of_tls_keeps_no_server_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("murmurs.collect.server.GOODBYE", 0.3)
+    write_certificate()
+    address = Address(port=0, certificate=Path("cert.pem"), key=Path("key.pem"))
+    with contextlib.ExitStack() as stack:
+        with running(tmp_path / "store", PLAIN, address=address) as served:
+            plain = stack.enter_context(connected(served))
+            trusting = ssl.create_default_context(cafile="cert.pem")
+            client = trusting.wrap_socket(plain, server_hostname="127.0.0.1")
+            stack.enter_context(client)
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
+            began = time.monotonic()
+        assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,15 @@ class Address:
         return f"http{'s' if self.certificate else ''}://{host}:{opened.getsockname()[1]}"
 
 
+GOODBYE = 2.0
+"""Seconds in which a client may answer the end of TLS."""
+
+
 class _Loop(uvloop.Loop):
-    """A loop whose servers give a client so many seconds to begin TLS; else it would be 60."""
+    """A loop whose servers give a client less time to begin TLS than 60 seconds, to end it than 30.
+
+    A client that keeps its connection and does not answer would keep a server from ending.
+    """
 
     handshake_seconds: float
 
@@ -74,6 +81,7 @@ class _Loop(uvloop.Loop):
         """Return a server."""
         if given.get("ssl") is not None:
             given["ssl_handshake_timeout"] = self.handshake_seconds
+            given["ssl_shutdown_timeout"] = GOODBYE
         made: asyncio.Server = await super().create_server(*arguments, **given)  # type: ignore[assignment]
         return made
 
