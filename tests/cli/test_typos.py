@@ -29,6 +29,12 @@ epsilon = 1.0
         ("estmate counts.json", "there is no command 'estmate': did you mean 'estimate'?"),
         ("Trend a b", "there is no command 'Trend': did you mean 'trend'?"),
         ("store exprt x", "there is no command 'exprt': did you mean 'export'?"),
+        (
+            "estimate c.json --estimator em",
+            "No such option '--estimator'. Did you mean '--method'?",
+        ),
+        ("estimate c.json --confidence .9", "option '--confidence'. Did you mean '--level'?"),
+        ("mechanisms --people 9", "No such option '--people'. Did you mean '--respondents'?"),
         ("rappor decod", "there is no command 'decod': did you mean 'decode'?"),
         ("token crate x", "there is no command 'crate': did you mean 'create'?"),
         ("frobnicate", "there is no command 'frobnicate'\n"),

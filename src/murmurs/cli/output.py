@@ -85,8 +85,28 @@ level_option = click.option(
 )
 
 
+OTHER_WORDS = {
+    "--confidence": "--level",
+    "--estimator": "--method",
+    "--people": "--respondents",
+    "--sep": "--delimiter",
+}
+"""Options as other programs call them."""
+
+
 class Command(click.Command):
     """A command that never overwrites a file that it reads, whatever its name or link."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an option with another program's name is answered with ours."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            ours = OTHER_WORDS.get(error.option_name)
+            if not any(ours in parameter.opts for parameter in self.params):
+                raise
+            said = f"No such option {error.option_name!r}. Did you mean {ours!r}?"
+            raise click.UsageError(said, ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check that no output is also an input, then run the command."""
