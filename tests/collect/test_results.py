@@ -463,6 +463,9 @@ def test_a_bad_request_for_results_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("path", "said"),
     [
+        ("drink?format=pdf", "format is 'pdf'; it may be: json, csv, text, arrow"),
+        ("drink?people=5", "people is '5'; it may be: different, same"),
+        ("drink/trend?by=weekly", "by is 'weekly'; it may be: day, week, month"),
         ("drink?colour=red", "there is no parameter 'colour'; there are: version, from"),
         ("drink?from=null", "'null' is no value of 'from': leave the parameter out for its def"),
         ("drink?from=2026-1-1", "a date is written as 2027-03-31 - at `$.from`"),

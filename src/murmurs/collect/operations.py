@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -228,6 +229,21 @@ def media_type(headers: list[tuple[bytes, bytes]]) -> str:
 _NO_DATE = "Invalid RFC3339 encoded date"
 """What msgspec says of a date that it cannot read."""
 
+_UNLISTED = re.compile(r"Invalid enum value '(.*)' - at `\$\.(\w+)`", re.DOTALL)
+"""What msgspec says of a value that is not in a field's list."""
+
+
+def _choices(kind: Any) -> list[str]:
+    """Return the texts that a field of a query may be.
+
+    >>> from typing import Literal
+    >>> _choices(Literal["day", "week"] | None)
+    ['day', 'week']
+    """
+    if isinstance(kind, str):
+        return [kind]
+    return [choice for part in get_args(kind) for choice in _choices(part)]
+
 
 def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
     """Return the query of a request as its type says; refuse what it does not know."""
@@ -257,6 +273,12 @@ def _query(text: bytes, kind: type[msgspec.Struct]) -> msgspec.Struct:
         return _given(msgspec.convert(found, kind, strict=False), found, fields)
     except (msgspec.ValidationError, ValueError) as error:
         said = str(error).replace(_NO_DATE, "a date is written as 2027-03-31")
+        if unlisted := _UNLISTED.fullmatch(said):
+            value, name = unlisted.groups()
+            choices = ", ".join(_choices(fields[name].type))
+            raise RefusedError(
+                400, "query", f"{name} is {shown(value)}; it may be: {choices}"
+            ) from None
         raise RefusedError(
             400, "query", f"the query is not accepted: {said}; /openapi.json has what is"
         ) from None
