@@ -212,8 +212,14 @@ def assumption_of(several: Sequence[Rounds], only: Sequence[str | None]) -> str:
         return f"assumes that the {total:,} reports are of as many different people"
     if any(only):
         return (
-            f"assumes the same people {first.often}, and takes the largest round of each part alone"
+            f"assumes the same people {first.often}, and takes the largest round of each period or "
+            "segment alone"
         )
     if all(rounds.number < 2 for rounds in several):
-        return f"assumes the same people {first.often}, and one report from each in every part"
-    return f"assumes the same people {first.often}, and in every part as few people as there can be"
+        return (
+            f"assumes the same people {first.often}, one report per person in each period or "
+            "segment"
+        )
+    return (
+        f"assumes the same people {first.often}, as few as there can be in each period or segment"
+    )

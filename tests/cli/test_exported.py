@@ -119,7 +119,7 @@ def test_the_same_people_report_every_week_and_others_in_other_segments(exported
     assert weeks["target"] == "respondents"
     noted = " ".join(run(f"trend {exported} --question drink --by week").stderr.split())
     assert noted == (
-        "Note: assumes the same people every week, and one report from each in every part."
+        "Note: assumes the same people every week, one report per person in each period or segment."
     )
     assert document(f"trend {exported} --question drink --by segment")["target"] == "population"
     apart = document(f"trend {exported} --question drink --people different")

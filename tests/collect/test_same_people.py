@@ -155,7 +155,7 @@ def test_a_trend_of_the_same_people_says_that_it_takes_them_for_a_new_sample(
     found = served.get("/results/commute/vehicle/trend?by=week", token).document
     assert found["reports"] == [1000, 300]
     assert any("treated as a new sample" in note for note in found["notes"])
-    assert found["assumption"].endswith("and one report from each in every part")
+    assert found["assumption"].endswith("one report per person in each period or segment")
     refused = served.get("/results/commute/vehicle/trend?target=respondents", token)
     assert (refused.status, refused.error) == (400, "query")
     assert "1000 people" in refused.document["reason"]
@@ -205,7 +205,7 @@ def test_segments_and_a_minimum_pool_what_they_show(tmp_path: Path) -> None:
         path = "/results/commute/vehicle/compare?segment=beta&other_segment=stable"
         compared = served.get(path, token).document
         assert compared["assumed_people"] == [400, 500]
-        assert "as few people as there can be" in compared["assumption"]
+        assert "as few as there can be in each period or segment" in compared["assumption"]
         weeks = served.get("/results/commute/vehicle/trend", token).document
         assert weeks["reports"] == [900, 900, 500]
 
