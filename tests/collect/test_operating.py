@@ -247,6 +247,17 @@ def test_a_renewed_key_with_a_password_is_refused_without_asking_the_terminal(
     assert "its key has a password" in caplog.text
 
 
+def test_a_certificate_with_another_key_is_refused_with_both_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_certificate()
+    Path("cert.pem").rename("old.pem")
+    write_certificate()
+    with pytest.raises(ValueError, match=r"in old\.pem cannot be used with the key in key\.pem"):
+        Certificate(Path("old.pem"), Path("key.pem"))
+
+
 def test_a_line_of_the_log_has_a_time() -> None:
     pattern = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ERROR murmurs\.collect: upkeep of é failed\n"
     assert re.match(pattern, logged("text"))

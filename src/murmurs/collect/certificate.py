@@ -18,6 +18,13 @@ class Certificate:
 
     def __init__(self, chain: Path, key: Path) -> None:
         self._chain, self._key = chain, key
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key, _no_password)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"the certificate in {chain} cannot be used with the key in {key}: {error}; give a "
+                "certificate and its own key, in PEM form"
+            ) from None
         self._seen = self._written()
 
     def _written(self) -> tuple[tuple[int, int], ...]:
