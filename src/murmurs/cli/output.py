@@ -31,7 +31,7 @@ class FilePath(click.Path):
     """A path; "-" is standard input or output, and "./-" is a file of that name."""
 
     def coerce_path_result(self, value: Any) -> Path:
-        """Return the path, such that only a plain "-" equals STANDARD."""
+        """Return the path; only a plain "-" equals STANDARD."""
         path = Path(os.fsdecode(value))
         return path.absolute() if path == STANDARD and os.fsdecode(value) != "-" else path
 

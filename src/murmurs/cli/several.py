@@ -23,7 +23,7 @@ def estimates_of(
 ) -> tuple[Asked, list[Estimate]]:
     """Return the question of the first file, and an estimate for each file.
 
-    The files must be about one question. Another survey or mechanism is told on standard error, as
+    The files must be about one question. Another survey or mechanism is noted on standard error, as
     shares can be compared if the answers are the same.
     """
     question, read = read_together(paths, asked)

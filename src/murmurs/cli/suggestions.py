@@ -19,7 +19,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named; an unknown name is told with the nearest one."""
+        """Return the named command; an error about an unknown name suggests the nearest one."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
             raise click.UsageError(f"there is no command {name!r}{meant(name, known)}", ctx)
@@ -30,7 +30,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parame
     """A value from a list."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value; an unknown one is told with the nearest one."""
+        """Return the value; an error about an unknown one suggests the nearest one."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
