@@ -254,6 +254,24 @@ def test_a_question_with_one_answer_has_no_v() -> None:
     assert "not defined" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "people"), [(6.0, [[0, 18], [6, 36]]), (5.0, [[1, 30], [1, 28]])]
+)
+def test_ratios_of_respondents_cover_where_noise_changes_about_one_report(
+    epsilon: float, people: list[list[int]]
+) -> None:
+    """In 200 collections; they covered 85 to 90 %. False alarm 1e-6 at a coverage of 97 %."""
+    questions = [mm.Question(name, ["a", "b"], epsilon=epsilon) for name in "pq"]
+    joint, rng = mm.Joint(*questions, once=True, epsilon=epsilon), np.random.default_rng(1)
+    truth = np.array(people) / np.sum(people, axis=0)
+    covered = 0
+    for _ in range(200):
+        found = joint.estimate(joint.simulate(np.array(people), rng), "unbiased")
+        share = found.conditional("q", target="respondents")
+        covered += bool((share.low <= truth + 1e-9).all() and (truth <= share.high + 1e-9).all())
+    assert covered >= stats.binom.ppf(1e-6, 200, 0.97)
+
+
 def test_v_that_is_not_defined_is_none_in_json() -> None:
     """NaN is no JSON: other languages refuse the whole document."""
     counts = mm.Counts(mm.Product([mm.KRR(2, 1.0)] * 2), 1, np.array([[1, 0], [0, 0]]))

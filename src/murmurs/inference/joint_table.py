@@ -32,14 +32,17 @@ class JointTable:
     names: tuple[str, str]
     """What the rows and the columns are answers to."""
     person: float = 0.0
-    """The share of one person, if people are a sample from a population."""
+    """The share of one person."""
+    sampled: bool = True
+    """Whether people are a sample from a population."""
 
     @property
     def turned(self) -> JointTable:
         """The same table with rows and columns exchanged."""
         covariance = self.covariance.transpose(1, 0, 3, 2)
         names = (self.names[1], self.names[0])
-        return JointTable(self.shares.T, covariance, self.columns, self.rows, names, self.person)
+        people = (self.person, self.sampled)
+        return JointTable(self.shares.T, covariance, self.columns, self.rows, names, *people)
 
     def part(self, rows: Integers, columns: Integers) -> JointTable:
         """Return the table of some of the answers to each question."""
@@ -49,7 +52,8 @@ class JointTable:
             for names, places in ((self.rows, rows), (self.columns, columns))
         )
         shares = self.shares[np.ix_(rows, columns)]
-        return JointTable(shares, self.covariance[at], down, across, self.names, self.person)
+        people = (self.person, self.sampled)
+        return JointTable(shares, self.covariance[at], down, across, self.names, *people)
 
     @cached_property
     def row_sums(self) -> Floats:
@@ -97,14 +101,9 @@ def joint_table(
     rows, columns = (_labels(counts.margin(q), k) for q, k in zip(pair, sizes, strict=True))
     names = f"question {pair[0]}", f"question {pair[1]}"
     covariance = covariance.reshape(sizes + sizes)
-    person = person_of(counts, target)
-    found = JointTable(fit.unbiased.reshape(sizes), covariance, rows, columns, names, person)
+    people = (1 / max(counts.people, 1), target == "population")
+    found = JointTable(fit.unbiased.reshape(sizes), covariance, rows, columns, names, *people)
     return found if tuple(questions) == pair else found.turned
-
-
-def person_of(counts: Counts, target: Target) -> float:
-    """Return the share of one person in a population that is sampled; 0 for the respondents."""
-    return 1 / counts.people if target == "population" else 0.0
 
 
 def _labels(counts: Counts, k: int) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ from murmurs.present import frames
 from murmurs.present.layout import fold
 from murmurs.present.text import left_out, percent, printable, table
 
+_HARDLY_EVER = 20.0
+"""If fewer changed reports than 1 / (20 z^2) are expected in a combination, less noise is added."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
@@ -271,9 +274,16 @@ def _products(x: Floats, own: Floats) -> tuple[float, float, Floats]:
 
 
 def _with_few(found: JointTable, z: float) -> JointTable:
-    """Return the table with the noise that combinations held by z^2 more people would have."""
-    size = found.shares.size
-    added = (z * found.person) ** 2 * np.eye(size)
+    """Return the table with the noise that combinations held by z^2 more people would have.
+
+    Among the respondents only reports that noise changed count. If about one is, its law is not
+    normal: z standard errors are to reach one report, unless that hardly ever happens.
+    """
+    size, few = found.shares.size, z**2
+    if not found.sampled:
+        changed = float(found.variances.mean()) / max(found.person, 1e-300) ** 2
+        few = min(1 / z**2, _HARDLY_EVER * changed)
+    added = few * found.person**2 * np.eye(size)
     return replace(found, covariance=found.covariance + added.reshape(found.covariance.shape))
 
 

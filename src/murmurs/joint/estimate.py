@@ -23,7 +23,7 @@ from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Control, rejected
 from murmurs.inference.fit import Target, fitted
 from murmurs.inference.grouped import Grouped
-from murmurs.inference.joint_table import JointTable, person_of
+from murmurs.inference.joint_table import JointTable
 from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
 from murmurs.inference.screening import Screening
 from murmurs.mechanisms.product import BETWEEN, Product
@@ -285,9 +285,9 @@ class JointEstimate(Estimate):
         two = (len(down), len(across))
         heads = tuple(BETWEEN.join(self.names[i] for i in side) for side in (rows, columns))
         covariance = covariance.reshape(two + two)
-        person = person_of(self.counts, target)
+        people = (1 / max(self.counts.people, 1), target == "population")
         shares = shares.reshape(two)
-        return JointTable(shares, covariance, down, across, (heads[0], heads[1]), person)
+        return JointTable(shares, covariance, down, across, (heads[0], heads[1]), *people)
 
     @staticmethod
     def _places_of(reference: tuple[str, str], table: JointTable) -> tuple[int, int]:
