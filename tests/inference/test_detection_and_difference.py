@@ -551,7 +551,7 @@ def test_named_differences_speak_of_which_minus_which() -> None:
     assert "nothing changed" in plain.conclusion
     axes = named.plot(Figure().add_subplot())
     assert axes.get_title(loc="left") == f"What do you drink?\n{named.conclusion}"
-    assert axes.get_xlabel().startswith("difference law minus arts, percentage points, with 95 %")
+    assert axes.get_xlabel().startswith("difference law minus arts in percentage points, with 95 %")
     assert "largest difference law minus arts, tea: +" in repr(named)
     for shown in (str(named), repr(named), axes.get_xlabel()):
         assert "chang" not in shown

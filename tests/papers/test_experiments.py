@@ -74,7 +74,7 @@ def test_every_experiment_judges_and_draws(name: str, small: Small) -> None:
             assert (finding.verdict == "explained") == bool(finding.why)
             assert "nothing" not in str(finding.published)  # else there is nothing to agree with
     text = report(found)
-    assert text.startswith(f"{name}: {found.experiment.title}")
+    assert " ".join(text.split()).startswith(f"{name}: {found.experiment.title}")
     if about_ours < len(found.findings):
         assert f" of {len(found.findings) - about_ours} agree" in text
     assert ("our default: " in text) == bool(about_ours)

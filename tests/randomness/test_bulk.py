@@ -358,6 +358,9 @@ def test_places_and_sums_over_them_are_those_of_xxhash(
         assert found == own
         assert (places < rows * width).sum() == sum(len(places) for places in own)
         assert form.gather(places, table).tolist() == [table[list(s)].sum() for s in own]
+        tables = np.stack([table[:-1], 2 * table[:-1]]).reshape(2, rows, width)
+        sums = form.hashed_totals(keys, salt, rows, width, hashes, tables)
+        assert sums.tolist() == [[f * table[list(s)].sum() for s in own] for f in (1, 2)]
         wanted = [sum(values[j] for j in range(k) if at in own[j]) for at in range(rows * width)]
         assert form.scatter(places, values, rows * width + 1)[:-1].tolist() == wanted
         pairs = [[table[list(a & b)].sum() for b in own] for a in own]
