@@ -45,7 +45,7 @@ def test_a_screen_marks_the_pair_that_goes_together() -> None:
     ]
     lines = str(found).splitlines()
     assert lines[2].split()[:4] == ["sex", "job", "*", "<"]
-    assert "1 of 6 pairs" in lines[-1]
+    assert "1 of 6 pairs" in " ".join(lines)
     assert found.to_document()["stands_out"] == found.stands_out.tolist()
     assert len(found.table(limit=2).splitlines()) == 5
 

@@ -446,7 +446,7 @@ def test_the_command_prints_the_mechanism_and_a_table() -> None:
     assert text.startswith(f"{best.mechanism}: the expected error of a share is ")
     assert "64 candidates can be told apart" in text
     assert "one layout: computed for one drawn set of hash functions; all layouts: " in text
-    assert len(told.output.splitlines()) == 11
+    assert len(told.output.splitlines()) == 13
     document = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
     assert document == best.to_document() | {
         "alternatives": [dict(vars(c)) for c in best.alternatives]

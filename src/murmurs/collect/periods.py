@@ -35,7 +35,9 @@ def bounds(by: Period, day: int) -> tuple[int, int]:
     >>> [str(date_of(end)) for end in bounds("month", 20_908)]
     ['2027-03-01', '2027-03-31']
     >>> [str(date_of(end)) for end in bounds(90, 20_908)]
-    ['2027-03-07', '2027-06-04']
+    ['2027-03-03', '2027-05-31']
+    >>> [str(date_of(end)) for end in bounds("year", 20_908)]
+    ['2027-01-01', '2027-12-31']
     """
     date = date_of(day)
     if isinstance(by, int):
@@ -45,6 +47,8 @@ def bounds(by: Period, day: int) -> tuple[int, int]:
     if by == "week":
         first = day - date.weekday()
         return first, first + 6
+    if by == "year":
+        return day_of(date.replace(month=1, day=1)), day_of(date.replace(month=12, day=31))
     following = (date.replace(day=28) + datetime.timedelta(4)).replace(day=1)
     return day - date.day + 1, day_of(following) - 1
 
