@@ -770,7 +770,8 @@ def test_the_study_rejects_respondents_intervals_for_the_population() -> None:
     rows = [row for row in chosen_rows("simplex", "population") if row.setting.epsilon == 4.0]
     assert outside([row.wrong_target for row in rows], 0.93, 1.0)
     rows = [row for row in chosen_rows("simplex", "respondents") if row.setting.epsilon == 4.0]
-    assert outside([row.wrong_target for row in rows], 0.93, 0.97)
+    few = [row for row in rows if row.setting.k == 4]  # with many, noise outweighs the sampling
+    assert outside([row.wrong_target for row in few], 0.93, 0.97)
 
 
 @by_target
