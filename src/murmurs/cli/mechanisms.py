@@ -6,7 +6,7 @@ import math
 
 import click
 
-from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
+from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, rounded_up, say
 from murmurs.mechanisms import BY_NAME
 from murmurs.mechanisms.longitudinal import Longitudinal
 from murmurs.present.text import table
@@ -34,9 +34,9 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
     """Compare the error, privacy and report size of the mechanisms.
 
     Each person sends one report. The error is the root mean square error of an unbiased share when
-    all answers are equally common. "epsilon realised" is the exact epsilon of the integer
-    probabilities, "bits" the information in a report (log2 of the number of possible reports), and
-    "bytes" its size. Mechanisms for repeated reports, which have two epsilons, are left out.
+    all answers are equally common. "epsilon realised" is that of the integer probabilities, rounded
+    up, "bits" the information in a report (log2 of the number of possible reports), and "bytes" its
+    size. Mechanisms for repeated reports, which have two epsilons, are left out.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def command(k: int, epsilon: float, n: int, as_json: bool) -> None:
         print_json([dict(zip(keys, row, strict=True)) for row in found])
         return
     rows = [
-        [name, f"{100 * error:.3f} %", f"{realised!r}", f"{bits:.1f}", str(size)]
+        [name, f"{100 * error:.3f} %", rounded_up(realised), f"{bits:.1f}", str(size)]
         for error, name, realised, bits, size in found
     ]
     say(f"{k:,} answers, epsilon {epsilon:g}, {n:,} respondents\n")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import stat
 import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +179,15 @@ def print_json(document: Any, *, err: bool = False) -> None:
     """Print a document; control characters are escaped, which means the same in JSON."""
     text = json.dumps(document, ensure_ascii=not _encoding(err).lower().startswith("utf"))
     click.echo(UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), err=err)
+
+
+def rounded_up(epsilon: float) -> str:
+    """Return an epsilon with four decimals, never below itself.
+
+    >>> rounded_up(0.9999999999999998), rounded_up(1.00001), rounded_up(math.inf)
+    ('1.0000', '1.0001', 'inf')
+    """
+    return "inf" if math.isinf(epsilon) else f"{math.ceil(Fraction(epsilon) * 10**4) / 10**4:.4f}"
 
 
 def terminal_width() -> int:

@@ -17,6 +17,7 @@ from murmurs.cli.output import (
     new_file,
     print_json,
     read_survey,
+    rounded_up,
     say,
 )
 from murmurs.joint import Asked, Joint
@@ -65,7 +66,7 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
             "any" if question.is_open else str(_answers(question)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
-            _rounded_up(question.mechanism.epsilon_realised),
+            rounded_up(question.mechanism.epsilon_realised),
             _permanent(question),
             f"{question.mechanism.shape.size}",
         ]
@@ -142,15 +143,6 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
 def _answers(asked: Asked) -> int:
     """Return the number of answers, or of combinations of answers."""
     return math.prod(asked.sizes) if isinstance(asked, Joint) else len(asked.labels)
-
-
-def _rounded_up(epsilon: float) -> str:
-    """Return an epsilon with four decimals, never below itself.
-
-    >>> _rounded_up(0.9999999999999998), _rounded_up(1.00001), _rounded_up(math.inf)
-    ('1.0000', '1.0001', 'inf')
-    """
-    return "inf" if math.isinf(epsilon) else f"{math.ceil(epsilon * 1e4) / 1e4:.4f}"
 
 
 def _permanent(question: Asked) -> str:
