@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.inference.intervals import Scale
-from murmurs.inference.tails import DECIDED, above_its_part, exact_part, low_part, search
+from murmurs.inference.tails import (
+    DECIDED,
+    above_its_part,
+    blended,
+    exact_part,
+    low_part,
+    search,
+)
 from murmurs.numerics.arrays import Floats, Integers
 
 _AT_ONCE = 1024
@@ -103,16 +110,11 @@ def block_limits(
     side = np.tile([False, True], len(plus))
     out = usual.ravel().copy()
     deviation = law.deviation(law.against(up, down, law.n * out), law.n * out)
-    exact = exact_part(deviation, level)
-    rows = np.flatnonzero(exact > 0)
+    rows = np.flatnonzero(exact_part(deviation, level) > 0)
     for start in range(0, len(rows), _AT_ONCE):
         own = rows[start : start + _AT_ONCE]
-        found = _limits(up[own], down[own], side[own], law, level, out[own], deviation[own])
-        part = exact[own]
-        out[own] = np.where(part < 1, out[own] + part * (found - out[own]), found)
-    limits = out.reshape(-1, 2)
-    limits[:, 1] = np.maximum(limits[:, 1], limits[:, 0])
-    return limits
+        out[own] = _limits(up[own], down[own], side[own], law, level, out[own], deviation[own])
+    return blended(usual, out.reshape(-1, 2), deviation.reshape(-1, 2), level)
 
 
 def _limits(

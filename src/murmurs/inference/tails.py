@@ -45,6 +45,9 @@ DECIDED = 30.0
 """Counts that are more than 20 deviations away from their mean, and deviate more than this, are on
 one side of it without doubt."""
 
+ALWAYS_EXACT = 8.0
+"""The standard deviation of a count up to which limits are exact at every level."""
+
 _FAR, _EXACT, _STEPS = 40.0, 1e-10, 150
 """Logarithms that count as infinite and as zero, and the most steps to a limit."""
 
@@ -114,13 +117,27 @@ def exact_until(level: float) -> float:
     8, for 99.9 % 13 and for 99.9999 % 51: far out, only large counts are normal.
     """
     z = normal_quantile(0.5 + level / 2)
-    return max(8.0, (z**3 - 3 * z) / 2)
+    return max(ALWAYS_EXACT, (z**3 - 3 * z) / 2)
 
 
 def exact_part(deviations: Floats, level: float) -> Floats:
     """Return how much of a limit is exact, from 0 to 1, by the deviation of the count there."""
     most = exact_until(level)
     return np.clip((NORMAL * most - deviations) / ((NORMAL - 1) * most), 0.0, 1.0)
+
+
+def blended(usual: Floats, found: Floats, deviations: Floats, level: float) -> Floats:
+    """Return limits that move from the exact ones to the usual ones, one row for each count.
+
+    Where only high levels are exact, limits contain the usual ones too: else those of a lower
+    level, which are the usual ones, might reach further.
+    """
+    part = exact_part(deviations, level)
+    out = np.where(part < 1, usual + part * (found - usual), found)
+    if exact_until(level) > ALWAYS_EXACT:
+        wider = np.stack([np.minimum(out, usual)[:, 0], np.maximum(out, usual)[:, 1]], axis=1)
+        out = np.where(deviations > ALWAYS_EXACT, wider, out)
+    return np.stack([out[:, 0], np.maximum(out[:, 0], out[:, 1])], axis=1)
 
 
 def tail_limits(counts: Integers, law: Support, level: float, usual: Floats) -> Floats:
@@ -139,9 +156,8 @@ def tail_limits(counts: Integers, law: Support, level: float, usual: Floats) -> 
     row, side = np.nonzero(small[rows[first]])
     near = both[row, side]
     found = _limits(values[row].astype(np.float64), side == 1, law, level, near)
-    part = exact[rows[first]][row, side]
-    both[row, side] = np.where(part < 1, near + part * (found - near), found)
-    both[:, 1] = np.maximum(both[:, 1], both[:, 0])
+    both[row, side] = found
+    both = blended(usual[rows[first]], both, law.deviation(usual[rows[first]]), level)
     out = usual.copy()
     out[rows] = both[places]
     return out
