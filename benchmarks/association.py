@@ -29,7 +29,7 @@ import murmurs as mm
 from murmurs.inference.fit import fitted
 from murmurs.inference.homogeneity import homogeneity
 from murmurs.numerics.special import chi_square_tail
-from murmurs.papers.fanti2016_tests import table_of
+from murmurs_papers.fanti2016_tests import table_of
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 LEVEL = 0.05

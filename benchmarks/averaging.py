@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import murmurs as mm
-from murmurs.device import MEMORIES
+from murmurs.devices.device import MEMORIES
 from murmurs.numerics.xxh32 import buckets
 from murmurs.privacy import SCALE
 

@@ -32,7 +32,7 @@ import numpy as np
 from benchmarks.collector_page import page
 
 from murmurs import Survey
-from murmurs.collect.limits import Limits
+from murmurs.collect.http.limits import Limits
 from murmurs.collect.stores import open_store
 from murmurs.submission import BINARY_TYPE, JSON_TYPE, SubmissionForm
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs import NGrams
-from murmurs.dictionary.ngrams import search_ngrams
-from murmurs.papers.fanti2016_ngrams import (
+from murmurs.questions.dictionary.ngrams import search_ngrams
+from murmurs_papers.fanti2016_ngrams import (
     EPSILON,
     HOST_LETTERS,
     HOSTS,
@@ -39,7 +39,7 @@ from murmurs.papers.fanti2016_ngrams import (
     calibrated,
     q_of_the_paper,
 )
-from murmurs.papers.fanti2016_strings import GEOMETRIC, POWER, STEEP, UNIFORM, law_of
+from murmurs_papers.fanti2016_strings import GEOMETRIC, POWER, STEEP, UNIFORM, law_of
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 

@@ -63,7 +63,7 @@ def two_rounds(
     found = asked.discover(counts, error_rate=DOUBTFUL, control="fdr")
     if not found.labels:
         return set(), {}, {}
-    question = found.survey("again", asked.epsilon)["again"]
+    question = found.question("again", asked.epsilon)
     people = {label: later.get(label, 0) for label in found.labels}
     people["(other)"] = sum(later.values()) - sum(people.values())
     estimate = question.estimate(question.simulate(people, rng), "unbiased")

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.estimators.em import climb
+from murmurs.estimators.methods.em import climb
 from murmurs.inference.fit import Target
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs.channels.axes import along
+from murmurs.estimators.methods.shrinkage import shrink
 from murmurs.estimators.ratios import shrink_ratios
 from murmurs.estimators.residual import Residual
-from murmurs.estimators.shrinkage import shrink
 from murmurs.inference.fit import fitted
 from murmurs.inference.grouped import Grouped
 from murmurs.numerics.simplex import plausible

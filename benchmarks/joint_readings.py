@@ -1,7 +1,7 @@
 """What table 2 of Fanti, Pihur and Erlingsson (2016) may mean: its setting, read in several ways.
 
 Every reading is simulated from the reports on, and decoded as the paper does it: EM on the reports,
-with the top five categories and Other (`murmurs.papers.fanti2016_other`).
+with the top five categories and Other (`murmurs_papers.fanti2016_other`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.papers.fanti2016_other import (
+from murmurs_papers.fanti2016_other import (
     CATEGORIES,
     PEOPLE,
     PRINTED_FOUND,

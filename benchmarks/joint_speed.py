@@ -35,7 +35,7 @@ import numpy as np
 
 import murmurs as mm
 from murmurs.estimators import NoiseDominates, report_likelihood
-from murmurs.estimators.report_likelihood import most_likely
+from murmurs.estimators.methods.report_likelihood import most_likely
 from murmurs.estimators.steps import rows_of, step_of
 from murmurs.numerics.arrays import Floats
 

@@ -29,13 +29,13 @@ import numpy as np
 import psycopg
 from tests.collect.postgresql_server import running
 
-from murmurs.collect.server import Address
+from murmurs.collect.http.server import Address
 from murmurs.collect.service import Plan, started
-from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Part
 from murmurs.collect.upkeep import Schedule
 from murmurs.submission import Submission, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 SURVEY = Survey.from_toml("""

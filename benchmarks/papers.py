@@ -21,12 +21,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from murmurs import __version__
-from murmurs.papers import EXPERIMENTS, leaderboard
-from murmurs.papers.experiment import Experiment, Scale
-from murmurs.papers.findings import AGREEMENTS, STANDINGS, Finding, summary, tally
-from murmurs.papers.report import reasons, shown_number
-from murmurs.papers.reproducing import Reproduction, reproduce, state
-from murmurs.planning.running import Cell
+from murmurs.studies.running import Cell
+from murmurs_papers import EXPERIMENTS, leaderboard
+from murmurs_papers.experiment import Experiment, Scale
+from murmurs_papers.findings import AGREEMENTS, STANDINGS, Finding, summary, tally
+from murmurs_papers.report import reasons, shown_number
+from murmurs_papers.reproducing import Reproduction, reproduce, state
 
 PAPERS = {
     "kairouz2016": "Kairouz, Bonawitz and Ramage (2016), and their slides",

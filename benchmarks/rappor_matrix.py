@@ -29,7 +29,7 @@ from scipy.optimize import nnls
 
 import murmurs as mm
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.hashing.layout import Layout
 
 Floats = NDArray[np.float64]

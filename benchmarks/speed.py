@@ -28,7 +28,7 @@ os.environ["MURMURS_KERNELS"] = "compiled"
 import numpy as np
 
 import murmurs as mm
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 
 
 def best_seconds(work: Callable[[], object], repeat: int) -> float:

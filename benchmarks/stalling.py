@@ -32,8 +32,8 @@ from benchmarks.collector import RESULTS, Served, served
 from benchmarks.stalling_page import page
 
 from murmurs import Survey
-from murmurs.collect.store import Token
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Token
 from murmurs.collect.tokens import new_token
 from murmurs.submission import JSON_TYPE, Submission, SubmissionForm
 

@@ -30,10 +30,10 @@ import numpy as np
 import psycopg
 from tests.collect.postgresql_server import running
 
-from murmurs.collect.store import Part, Store
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Part, Store
 from murmurs.submission import Submission
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 SURVEY = Survey.from_toml(f"""

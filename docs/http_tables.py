@@ -7,10 +7,10 @@ import inspect
 import re
 from typing import Any
 
-from murmurs.collect.app import OPENAPI, OPERATIONS
-from murmurs.collect.limits import Limits
+from murmurs.collect.http.app import OPENAPI, OPERATIONS
+from murmurs.collect.http.limits import Limits
+from murmurs.collect.http.openapi import describe
 from murmurs.collect.metrics import COUNTERS, GAUGES, SECONDS
-from murmurs.collect.openapi import describe
 from murmurs.collect.refusals import REASONS
 
 

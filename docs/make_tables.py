@@ -33,9 +33,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from docs import http_tables
 
 from murmurs import KRR, Subset, estimators
-from murmurs.device import MEMORIES
+from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms import BY_NAME
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.numerics.arrays import Floats, Integers
 
 DOCS = Path(__file__).parent

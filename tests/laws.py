@@ -39,8 +39,8 @@ from murmurs import (
     Rappor,
     Subset,
 )
-from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import NGrams, Over, OverNGrams, Prefixes, Product
+from murmurs.mechanisms.mechanism import Mechanism
 from tests.walk import sampled
 
 Law = dict[Any, Fraction]

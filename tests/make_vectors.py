@@ -45,10 +45,10 @@ from murmurs import (
 )
 from murmurs.boundary.documents import canonical
 from murmurs.client import limits
-from murmurs.device import MEMORIES
-from murmurs.mechanism import Mechanism
+from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms import Design, NGrams, Prefixes
-from murmurs.terms import period_number
+from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.survey.terms import period_number
 
 FOLDER = Path(__file__).parent.parent / "vectors"
 Vector = dict[str, Any]

@@ -24,11 +24,11 @@ from murmurs import (
     Subset,
     Warner,
 )
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.hadamard import best_blocks
-from murmurs.mechanisms.local_hashing import best_range
-from murmurs.mechanisms.projective import best_space
-from murmurs.mechanisms.subset import best_size
+from murmurs.mechanisms.closed.hadamard import best_blocks
+from murmurs.mechanisms.closed.local_hashing import best_range
+from murmurs.mechanisms.closed.projective import best_space
+from murmurs.mechanisms.closed.subset import best_size
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.geometry import is_prime, point_count
 from murmurs.privacy import SCALE
 

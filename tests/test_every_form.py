@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from murmurs import KRR, ORR, OUE, Joint, LocalHashing, OpenProduct, Product, Question, Subset
-from murmurs.forms import arrays
-from murmurs.mechanism import AnyMechanism
+from murmurs.mechanisms.mechanism import AnyMechanism
 from murmurs.wire import BadReportError, Category, Reports
+from murmurs.wire.forms import arrays
 from tests.input_forms import REPORTS as FORMS
 from tests.input_forms import N, chunked, rows, texts
 from tests.laws import SMALL

@@ -41,7 +41,9 @@ HIDDEN = {
     r"\bnp\.random\.seed\b": set[str](),
     r"\brandom\.random\(": set[str](),
     r"\bimport random\b|\bfrom random\b": set[str](),
-    r"\bdefault_rng\(\)": {"mechanism.py"},  # the system generator, for simulate() without a seed
+    r"\bdefault_rng\(\)": {
+        "mechanisms/mechanism.py"
+    },  # the system generator, for simulate() without a seed
 }
 """Patterns of hidden chance, and the files that may have them."""
 

@@ -34,9 +34,9 @@ from murmurs import (
 )
 from murmurs.boundary.checks import integers, shown
 from murmurs.hashing import layout
-from murmurs.mechanism import LARGEST_K
 from murmurs.mechanisms import BY_NAME, OPEN, Prefixes
-from murmurs.mechanisms.permuted import MOST_PERMUTED
+from murmurs.mechanisms.hashed.permuted import MOST_PERMUTED
+from murmurs.mechanisms.mechanism import LARGEST_K
 from murmurs.mechanisms.settling import MOST_CELLS
 from murmurs.numerics import xxh32 as hashing
 from murmurs.numerics.arrays import exact_sum

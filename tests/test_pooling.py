@@ -26,8 +26,8 @@ from murmurs.channels.tables import Tables
 from murmurs.cli import main
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.reports import write_reports
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.cohorts import Over
+from murmurs.mechanisms.hashed.cohorts import Over
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.privacy import SCALE
 from tests.goodness import FALSE_ALARM

@@ -19,7 +19,7 @@ from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
-from murmurs.mechanisms.prefix_levels import planned
+from murmurs.mechanisms.strings.prefix_levels import planned
 from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
 from tests.printed import same
 

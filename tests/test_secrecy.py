@@ -22,8 +22,8 @@ from murmurs.boundary.reading import blocks_of_lines
 from murmurs.client import Client
 from murmurs.files.columns import read_column
 from murmurs.hashing import schemes, strings
-from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
+from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.rappor import clients
 from tests import laws
 

@@ -19,9 +19,9 @@ from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
 from murmurs.mechanisms import BY_NAME, Design, NGrams, Prefixes, from_document
-from murmurs.mechanisms.truthful import Truthful
+from murmurs.mechanisms.closed.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
-from murmurs.terms import FIELDS, period_number
+from murmurs.survey.terms import FIELDS, period_number
 from murmurs.wire import BadReportError
 from tests import make_vectors
 from tests.make_vectors import FOLDER, Vector, in_json

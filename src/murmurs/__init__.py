@@ -2,13 +2,10 @@
 
 from murmurs import estimators
 from murmurs.counts import Counts, pool
-from murmurs.device import Device
-from murmurs.devices import Devices
-from murmurs.dictionary.dictionary import Dictionary
-from murmurs.dictionary.discovery import Discovery
-from murmurs.dictionary.finding import discover
-from murmurs.estimation import Estimate
+from murmurs.devices.device import Device
+from murmurs.devices.many import Devices
 from murmurs.estimators import estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.association import Association, associate
 from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Detection
@@ -16,7 +13,6 @@ from murmurs.inference.difference import Difference
 from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
 from murmurs.inference.screening import Screening, screen
 from murmurs.inference.trend import Trend, trend
-from murmurs.joint import Joint, JointEstimate, TableComparison, compare_tables
 from murmurs.mechanisms import (
     KRR,
     LOLOHA,
@@ -43,8 +39,8 @@ from murmurs.mechanisms import (
     Subset,
 )
 from murmurs.mechanisms.custom import CustomMechanism
-from murmurs.mechanisms.design import Design
-from murmurs.mechanisms.survey_designs import (
+from murmurs.mechanisms.designs.design import Design
+from murmurs.mechanisms.designs.known import (
     Warner,
     crosswise,
     dice,
@@ -52,15 +48,19 @@ from murmurs.mechanisms.survey_designs import (
     triangular,
     unrelated_question,
 )
-from murmurs.planning.study import ErrorStudy, study
 from murmurs.planning.tuning import tune
-from murmurs.question import Question
+from murmurs.questions.dictionary.dictionary import Dictionary
+from murmurs.questions.dictionary.discovery import Discovery
+from murmurs.questions.dictionary.finding import discover
+from murmurs.questions.joint import Joint, JointEstimate, TableComparison, compare_tables
+from murmurs.questions.question import Question
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import Given, Study
 from murmurs.randomness.verbs import Randomness
-from murmurs.survey import Survey
-from murmurs.terms import Terms
+from murmurs.studies.study import ErrorStudy, study
+from murmurs.survey.survey import Survey
+from murmurs.survey.terms import Terms
 
 __version__ = "0.1.0"
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from murmurs.boundary.checks import integers, real, shown, whole
 from murmurs.boundary.labelled import in_order, in_table
-from murmurs.channel import MOST_PEOPLE, Channel
+from murmurs.channels.channel import MOST_PEOPLE, Channel
 from murmurs.numerics.arrays import Integers, first_outside
 
 
@@ -58,7 +58,7 @@ class Counts:
     reports from each person; `pool` makes such counts. If some people reported more often than
     others, ``times`` is a float: the average over all reports of how many its person sent.
     ``again`` is the same average for people who were asked again with noise of its own each time:
-    the noise averages out, but the people are no new sample. See `murmurs.rounds`.
+    the noise averages out, but the people are no new sample. See `murmurs.survey.rounds`.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)

@@ -21,10 +21,10 @@ from murmurs.mechanisms import (
     counts_from_document,
     from_document,
 )
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.over_ngrams import OverNGrams
+from murmurs.mechanisms.longitudinal.mapped import Mapped
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.question_file import question_from_document
+from murmurs.mechanisms.strings.over_ngrams import OverNGrams
+from murmurs.questions.question_file import question_from_document
 from tests import laws
 
 GOOGLE = Rappor(width=8, hashes=3, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")

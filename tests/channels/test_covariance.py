@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 
 LAWS = {
     "points": mm.ProjectiveGeometry(k=12, epsilon=1.0, q=3, t=3),

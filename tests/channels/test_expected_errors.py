@@ -17,7 +17,7 @@ import pytest
 import xxhash
 
 from murmurs import KRR, OUE, CountMeanSketch, Hadamard, HadamardSketch, ProjectiveGeometry, Subset
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.privacy import SCALE
 

@@ -30,7 +30,7 @@ from murmurs import (
     Subset,
 )
 from murmurs.mechanisms import BY_NAME, OPEN, Prefixes
-from murmurs.mechanisms.local_hashing import Hashing
+from murmurs.mechanisms.closed.local_hashing import Hashing
 from tests import laws
 
 LISTED: list[tuple[Any, int]] = [  # with how many reports

@@ -20,7 +20,7 @@ from murmurs.channels.tables import Tables
 from murmurs.estimators import unbiased
 from murmurs.inference.fit import fitted
 from murmurs.inference.least_squares import LeastSquares
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 from tests import laws
 

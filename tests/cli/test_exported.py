@@ -19,12 +19,12 @@ from click.testing import CliRunner, Result
 
 from murmurs import Survey
 from murmurs.cli import main
-from murmurs.collect.export import export
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.export import export
 from murmurs.files.counts import read_counts
 from murmurs.files.exported import read_exported
-from murmurs.rounds import rounds_of
 from murmurs.submission import SubmissionForm
+from murmurs.survey.rounds import rounds_of
 
 SURVEY = Survey.from_toml("""
 name = "coffee"

@@ -28,11 +28,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from murmurs.cli import main
 from murmurs.cli.serve import _tell_missing
 from murmurs.collect.catalogue import Catalogue
-from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Part
 from murmurs.collect.tokens import new_token
 from murmurs.submission import BINARY_TYPE, JSON_TYPE, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.cli.test_cli import example_of
 from tests.collect.made import PLAIN, submission
 

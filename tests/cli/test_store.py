@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from murmurs.cli import main
 from murmurs.cli.store import command
-from murmurs.collect.store import Store
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Store
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 
 NAMES = ["check", "backup", "restore", "export", "vacuum"]

@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from murmurs import Survey
-from murmurs.budget import check_budgets, concerns
 from murmurs.cli import main
 from murmurs.client import AnswerRefusedError, Client
-from murmurs.promise import promise
-from murmurs.terms import CALENDAR, period_number
+from murmurs.survey.budget import check_budgets, concerns
+from murmurs.survey.promise import promise
+from murmurs.survey.terms import CALENDAR, period_number
 from tests.client.collectors import Clock
 
 FEBRUARY_28 = 1_803_772_800  # 2027-02-28, a Sunday

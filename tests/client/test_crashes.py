@@ -21,9 +21,9 @@ from unittest import mock
 import pytest
 
 from murmurs import Survey
-from murmurs.budget import rounded_up
 from murmurs.client import AnswerRefusedError, Client, Reply
 from murmurs.client.state import InFile, InMapping
+from murmurs.survey.budget import rounded_up
 from tests.client.collectors import Clock, Collector
 
 SURVEY = Survey.from_toml("""

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from murmurs import Survey
-from murmurs.budget import price
 from murmurs.client import AnswerRefusedError, Client, limits
 from murmurs.client.limits import draw
-from murmurs.promise import promise
+from murmurs.survey.budget import price
+from murmurs.survey.promise import promise
 from tests.client.collectors import Clock, Collector
 from tests.client.test_lifetime import Replayed, loss
 from tests.walk import exact_law

@@ -9,8 +9,8 @@ import pytest
 
 from murmurs import Survey
 from murmurs.client import HTTP, Client, Reply
-from murmurs.collect.collector import Settings
-from murmurs.collect.store import Part
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.stores.store import Part
 from tests.client.collectors import Clock
 from tests.collect.running import Running, running
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from murmurs.collect.store import Store
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Store
 from tests.collect.postgresql_server import Server, running
 
 KINDS = ("sqlite", "postgresql")

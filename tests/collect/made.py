@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.collect.store import Part, keeps_reports
+from murmurs.collect.stores.store import Part, keeps_reports
 from murmurs.counts import Counts
-from murmurs.joint import Asked, Joint
+from murmurs.questions.joint import Asked, Joint
 from murmurs.submission import Submission, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 EVERY_KIND = Survey.from_toml("""
 name = "every kind"

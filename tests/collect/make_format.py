@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from murmurs.collect.store import Part, Token
 from murmurs.collect.stores import formats, postgresql_session, sqlite_session
 from murmurs.collect.stores.sqlite import SQLiteStore
+from murmurs.collect.stores.store import Part, Token
 from murmurs.submission import Submission
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 FOLDER = Path(__file__).parent / "formats"
 SURVEY = Survey.from_toml("""

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from murmurs.collect.collector import Collector, Settings
-from murmurs.collect.limits import Limits
-from murmurs.collect.server import Address, Server, in_thread
-from murmurs.collect.store import Store
+from murmurs.collect.http.collector import Collector, Settings
+from murmurs.collect.http.limits import Limits
+from murmurs.collect.http.server import Address, Server, in_thread
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Store
+from murmurs.collect.stores.writer import Writer
 from murmurs.collect.tokens import Scope, new_token
-from murmurs.collect.writer import Writer
 from murmurs.submission import BINARY_TYPE, JSON_TYPE, Submission, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 DAY = 20_800
 """The day of these tests, counted from 1970-01-01."""

@@ -16,9 +16,9 @@ from collections import deque
 import numpy as np
 
 from murmurs.collect.stores import open_store
-from murmurs.collect.writer import Writer
+from murmurs.collect.stores.writer import Writer
 from murmurs.submission import Submission
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 MOST = 20_000
 SURVEY = Survey.from_toml("""

@@ -16,14 +16,14 @@ import apsw
 import pytest
 
 from murmurs.collect import tokens
-from murmurs.collect.collector import Settings
-from murmurs.collect.limits import Rates
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.limits import Rates
 from murmurs.collect.refusals import REASONS, RefusedError
-from murmurs.collect.store import Part, StoreError
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Part, StoreError
 from murmurs.collect.upkeep import Schedule, Upkeep
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import DAY, Running, running
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from murmurs.collect.collector import Settings
-from murmurs.collect.disclosure import Disclosure, Shown, runs_of
-from murmurs.collect.store import ERA, Entry, Part
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.results.disclosure import Disclosure, Shown, runs_of
+from murmurs.collect.stores.store import ERA, Entry, Part
 from murmurs.submission import JSON_TYPE, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.collect.running import DAY, Reply, Running, running
 
 MINIMUM = 100

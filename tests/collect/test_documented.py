@@ -8,9 +8,9 @@ from pathlib import Path
 
 from murmurs.collect.metrics import COUNTERS, GAUGES, SECONDS
 from murmurs.collect.refusals import REASONS
-from murmurs.collect.store import keeps_reports
 from murmurs.collect.stores.postgresql import PostgreSQLStore
 from murmurs.collect.stores.sqlite import SQLiteStore
+from murmurs.collect.stores.store import keeps_reports
 from tests.collect.conftest import new_schema
 from tests.collect.made import EVERY_KIND
 from tests.collect.postgresql_server import Server

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from murmurs.collect.restore import restore
-from murmurs.collect.store import ERA, Part, Store, StoreError, Token, UnknownSurveyError
 from murmurs.collect.stores import folding, formats, open_store
+from murmurs.collect.stores.restore import restore
 from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.sqlite import SQLiteStore
+from murmurs.collect.stores.store import ERA, Part, Store, StoreError, Token, UnknownSurveyError
 from murmurs.submission import Submission
 from tests.collect.conftest import NewPlace
 from tests.collect.made import EVERY_KIND, FORMS, PLAIN, Model, check_same, submission

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from murmurs import Survey
-from murmurs.collect.export import export, folder_name
-from murmurs.collect.store import Part, Store
+from murmurs.collect.stores.export import export, folder_name
+from murmurs.collect.stores.store import Part, Store
 from murmurs.files.columns import read_column
 from murmurs.submission import SubmissionForm
 from tests.collect.made import EVERY_KIND, PLAIN, answers, submission

@@ -10,8 +10,8 @@ import apsw
 import psycopg
 import pytest
 
-from murmurs.collect.restore import restore
 from murmurs.collect.stores import formats, open_store
+from murmurs.collect.stores.restore import restore
 from murmurs.collect.stores.sqlite import DATABASE
 from murmurs.collect.stores.sums import sum_of
 from tests.collect.conftest import NewPlace

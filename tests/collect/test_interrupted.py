@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from murmurs.collect.store import Part, Store
 from murmurs.collect.stores.relational import Relational
+from murmurs.collect.stores.store import Part, Store
 from tests.collect.made import EVERY_KIND, PLAIN, Model, check_same, submission
 
 NAMES = ["category", "open product"]

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 
-from murmurs.collect.store import Part
 from murmurs.collect.stores import open_store
+from murmurs.collect.stores.store import Part
 from murmurs.numerics.arrays import Integers
 from tests.collect.conftest import NewPlace, new_schema
 from tests.collect.postgresql_server import Server

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from murmurs.collect.aside import MOST_WAITING, Aside
-from murmurs.collect.collector import READY_SECONDS, Settings
-from murmurs.collect.limits import JSON_WEIGHT, Limits, Rates, limits_from
-from murmurs.collect.pools import Pools
+from murmurs.collect.http.aside import MOST_WAITING, Aside
+from murmurs.collect.http.collector import READY_SECONDS, Settings
+from murmurs.collect.http.limits import JSON_WEIGHT, Limits, Rates, limits_from
+from murmurs.collect.http.pools import Pools
 from murmurs.collect.refusals import RefusedError
 from murmurs.submission import BadSubmissionError, SubmissionForm, read_json
 from tests.collect.made import PLAIN, submission

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from murmurs.collect.app import OPENAPI, OPERATIONS
-from murmurs.collect.openapi import describe
+from murmurs.collect.http.app import OPENAPI, OPERATIONS
+from murmurs.collect.http.openapi import describe
 from murmurs.submission import BadSubmissionError, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.collect.made import EVERY_KIND, PLAIN, answers, submission
 from tests.collect.running import Running, running
 from tests.collect.test_results import FORM, SURVEY, columns
@@ -181,5 +181,5 @@ def test_what_is_no_survey_does_not_fit_its_schema(served: Running, body: Any) -
 
 def test_the_document_is_made_without_damage_to_the_process() -> None:
     """msgspec 0.22 writes beyond its memory for a text with a pattern beside a list."""
-    made = "from murmurs.collect.app import _document; _document()"
+    made = "from murmurs.collect.http.app import _document; _document()"
     assert subprocess.run([sys.executable, "-c", made], check=False).returncode == 0

@@ -25,13 +25,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from murmurs.collect import logs
-from murmurs.collect.certificate import Certificate
-from murmurs.collect.collector import Settings
-from murmurs.collect.server import Address
+from murmurs.collect.http.certificate import Certificate
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.server import Address
 from murmurs.collect.service import Plan, started
-from murmurs.collect.store import DamagedError, Part
 from murmurs.collect.stores import copying, open_store
 from murmurs.collect.stores.sqlite import DATABASE
+from murmurs.collect.stores.store import DamagedError, Part
 from murmurs.collect.tokens import new_token
 from murmurs.collect.upkeep import Schedule, Upkeep
 from tests.cli.test_serve import write_certificate

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from murmurs.collect.store import Part, Store, StoreError, StoreFullError
 from murmurs.collect.stores import open_store, postgresql, postgresql_session
 from murmurs.collect.stores.postgresql import PostgreSQLStore
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.store import Part, Store, StoreError, StoreFullError
 from tests.collect.conftest import new_schema
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 from tests.collect.postgresql_server import Server

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from murmurs import Survey
-from murmurs.collect.collector import Settings
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.server import Address
 from murmurs.collect.rehearsal import MARK, FileClock, check_rehearsal
-from murmurs.collect.server import Address
 from murmurs.collect.service import Plan, started
 from murmurs.collect.stores import open_store
 from murmurs.submission import SubmissionForm

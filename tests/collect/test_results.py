@@ -15,17 +15,17 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs.collect.collector import Settings
-from murmurs.collect.compute import Progress, Result, Task, compute, is_long
-from murmurs.collect.jobs import MOST_ROWS, Jobs
-from murmurs.collect.limits import Limits
-from murmurs.collect.routes import results
-from murmurs.collect.store import Part
-from murmurs.collect.worker import Worker
-from murmurs.dictionary.letters import ALPHABET
-from murmurs.promise import promise
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.limits import Limits
+from murmurs.collect.http.routes import results
+from murmurs.collect.results.compute import Progress, Result, Task, compute, is_long
+from murmurs.collect.results.jobs import MOST_ROWS, Jobs
+from murmurs.collect.results.worker import Worker
+from murmurs.collect.stores.store import Part
+from murmurs.questions.dictionary.letters import ALPHABET
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.promise import promise
+from murmurs.survey.survey import Survey
 from tests.collect.running import DAY, Reply, Running, running
 
 SURVEY = Survey.from_toml(
@@ -500,7 +500,7 @@ def test_a_result_is_kept_until_new_reports_arrive(
         computed.append(task)
         return compute(task, progress)
 
-    monkeypatch.setattr("murmurs.collect.routes.results.compute", counted)
+    monkeypatch.setattr("murmurs.collect.http.routes.results.compute", counted)
     with running(tmp_path, SURVEY) as served:
         token = served.token("read")
         served.send(FORM.make(columns(1, 0.0), segment="north"), SURVEY, binary=True)
@@ -522,7 +522,7 @@ def test_a_result_of_days_that_are_over_is_computed_once_a_day(
         computed.append(task)
         return compute(task, progress)
 
-    monkeypatch.setattr("murmurs.collect.routes.results.compute", counted)
+    monkeypatch.setattr("murmurs.collect.http.routes.results.compute", counted)
     with running(tmp_path, SURVEY, settings=Settings(complete_days=True)) as served:
         admin = served.token("admin")
 

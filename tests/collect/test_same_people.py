@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs.collect.collector import Settings
+from murmurs.collect.http.collector import Settings
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.collect.running import Reply, Running, running
 from tests.collect.test_results import waited
 from tests.pages import DOCS, blocks

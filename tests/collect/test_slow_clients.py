@@ -16,14 +16,14 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from murmurs.collect.collector import Settings
-from murmurs.collect.crowd import PATIENCE, Crowd
-from murmurs.collect.limits import Limits
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.crowd import PATIENCE, Crowd
+from murmurs.collect.http.limits import Limits
+from murmurs.collect.http.protocol import MOST_WAITING, RESERVE, Guarded
+from murmurs.collect.http.server import Address
 from murmurs.collect.metrics import Metrics
-from murmurs.collect.protocol import MOST_WAITING, RESERVE, Guarded
-from murmurs.collect.server import Address
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.cli.test_serve import write_certificate
 from tests.collect.made import PLAIN, submission
 from tests.collect.running import Running, running
@@ -99,7 +99,7 @@ def test_a_client_that_does_not_answer_the_end_of_tls_keeps_no_server_from_endin
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("murmurs.collect.server.GOODBYE", 0.3)
+    monkeypatch.setattr("murmurs.collect.http.server.GOODBYE", 0.3)
     write_certificate()
     address = Address(port=0, certificate=Path("cert.pem"), key=Path("key.pem"))
     with contextlib.ExitStack() as stack:
@@ -347,7 +347,7 @@ def test_whoever_holds_a_place_without_a_request_makes_room_for_a_new_connection
 def test_whoever_does_not_read_an_answer_makes_room_for_a_new_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("murmurs.collect.crowd.PATIENCE", 0.3)
+    monkeypatch.setattr("murmurs.collect.http.crowd.PATIENCE", 0.3)
     many = "\n".join(f'"{"x" * 2000}{i}",' for i in range(1000))
     survey = Survey.from_toml(
         f'name = "long"\n[[questions]]\nname = "q"\nlabels = [{many}]\nepsilon = 1.0\n'

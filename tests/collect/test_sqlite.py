@@ -15,10 +15,10 @@ import apsw
 import numpy as np
 import pytest
 
-from murmurs.collect.restore import restore
-from murmurs.collect.store import DamagedError, Part, Store, StoreError, StoreFullError
 from murmurs.collect.stores import open_store, sqlite, sqlite_session
+from murmurs.collect.stores.restore import restore
 from murmurs.collect.stores.sqlite import DATABASE, SQLiteStore
+from murmurs.collect.stores.store import DamagedError, Part, Store, StoreError, StoreFullError
 from murmurs.collect.stores.sums import sum_of
 from murmurs.collect.stores.wal import check_log, lost_transactions
 from murmurs.collect.tokens import new_token

@@ -15,22 +15,22 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.collect import jobs
-from murmurs.collect.asking import Asking
 from murmurs.collect.catalogue import date_of
-from murmurs.collect.collector import Settings
-from murmurs.collect.compute import Result, Task
-from murmurs.collect.disclosure import Disclosure
-from murmurs.collect.jobs import MOST_EACH, Jobs
-from murmurs.collect.pools import SIZES, Kind
+from murmurs.collect.http.asking import Asking
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.pools import SIZES, Kind
+from murmurs.collect.http.routes import results
 from murmurs.collect.refusals import RefusedError
-from murmurs.collect.routes import results
-from murmurs.collect.store import ERA, Entry, Part
-from murmurs.collect.turns import Turns
-from murmurs.collect.worker import Worker, WorkerGoneError
+from murmurs.collect.results import jobs
+from murmurs.collect.results.compute import Result, Task
+from murmurs.collect.results.disclosure import Disclosure
+from murmurs.collect.results.jobs import MOST_EACH, Jobs
+from murmurs.collect.results.turns import Turns
+from murmurs.collect.results.worker import Worker, WorkerGoneError
+from murmurs.collect.stores.store import ERA, Entry, Part
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
-from murmurs.terms import Terms
+from murmurs.survey.survey import Survey
+from murmurs.survey.terms import Terms
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 from tests.collect.running import DAY, Running, running
 

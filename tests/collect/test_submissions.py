@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from murmurs.collect.collector import Settings
-from murmurs.collect.limits import Limits
-from murmurs.collect.store import Part, StoreError, StoreFullError
+from murmurs.collect.http.collector import Settings
+from murmurs.collect.http.limits import Limits
+from murmurs.collect.stores.store import Part, StoreError, StoreFullError
 from murmurs.submission import BINARY_TYPE, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 from tests.collect.running import Running, running
 
@@ -267,7 +267,7 @@ def test_a_full_or_broken_store_answers_503_and_loses_nothing(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("murmurs.collect.collector.READY_SECONDS", 0.0)
+    monkeypatch.setattr("murmurs.collect.http.collector.READY_SECONDS", 0.0)
     with running(tmp_path, PLAIN, wrapped=_Failing) as served:  # type: ignore[arg-type]
         kept, lost = submission(PLAIN, 1), submission(PLAIN, 2)
         assert served.send(kept, PLAIN).status == 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from murmurs.collect.store import Part
+from murmurs.collect.stores.store import Part
 from murmurs.submission import SubmissionForm
 from tests.collect.conftest import new_schema
 from tests.collect.made import PLAIN, submission

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from murmurs.collect.store import Part, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores.sqlite import SQLiteStore
-from murmurs.collect.writer import BusyError, Writer, today
+from murmurs.collect.stores.store import Part, StoreError, StoreFullError, UnknownSurveyError
+from murmurs.collect.stores.writer import BusyError, Writer, today
 from murmurs.submission import Submission
 from tests.collect.made import EVERY_KIND, PLAIN, submission
 

@@ -28,16 +28,16 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
+from murmurs.channels.evidence import Classified, Evidence, Supported
 from murmurs.channels.hashed import Sketch
 from murmurs.channels.product import ProductChannel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
 from murmurs.estimators import BY_NAME, NoiseDominates
-from murmurs.estimators.selection import _strongest
-from murmurs.evidence import Classified, Evidence, Supported
-from murmurs.mechanism import Mechanism
+from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.methods.selection import _strongest
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from tests.estimators.test_every_estimator import refuses
 

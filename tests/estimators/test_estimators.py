@@ -19,11 +19,11 @@ import scipy.stats
 import murmurs as mm
 from murmurs import estimators
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
 from murmurs.estimators import NoiseDominates
-from murmurs.estimators.likelihood import water_filling
+from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.methods.likelihood import water_filling
 from murmurs.kernels import compiled, reference
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import project
 from tests import laws

@@ -27,12 +27,12 @@ from murmurs.channels.product import ProductChannel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.fit import Target, fitted
-from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import Over, Product
-from murmurs.mechanisms.over_ngrams import OverNGrams
+from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.mechanisms.strings.over_ngrams import OverNGrams
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.tables import margin as sums_of
 from murmurs.numerics.tables import outer

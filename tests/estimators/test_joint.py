@@ -15,7 +15,7 @@ import murmurs as mm
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, em, independence, joint
-from murmurs.estimators.joint import chance_below, face_dimension, stands_out
+from murmurs.estimators.methods.joint import chance_below, face_dimension, stands_out
 from murmurs.estimators.ratio_laws import edges, gamma_below, ratio_laws
 from murmurs.estimators.residual import free_cells, residual, residual_in_cohorts, side_of
 from murmurs.numerics import normal
@@ -190,7 +190,7 @@ def test_least_squares_find_strong_association_at_strong_noise(
         return float(np.mean([np.abs(joint(counts).shares - truth).sum() for counts in tables]))
 
     with_least_squares = error()
-    monkeypatch.setattr(sys.modules["murmurs.estimators.joint"], "LEAST_WEIGHT", 1.0)
+    monkeypatch.setattr(sys.modules["murmurs.estimators.methods.joint"], "LEAST_WEIGHT", 1.0)
     assert with_least_squares < 0.95 * error()
 
 

@@ -18,6 +18,7 @@ import scipy.optimize
 import scipy.stats
 
 import murmurs as mm
+from murmurs.channels.evidence import Evidence
 from murmurs.estimators import (
     NoiseDominates,
     em,
@@ -26,10 +27,9 @@ from murmurs.estimators import (
     report_likelihood,
     steps,
 )
+from murmurs.estimators.methods.report_likelihood import most_likely
 from murmurs.estimators.newton import newton
-from murmurs.estimators.report_likelihood import most_likely
 from murmurs.estimators.steps import step_of
-from murmurs.evidence import Evidence
 from murmurs.numerics.arrays import Floats
 
 FALSE_ALARM = 1e-6
@@ -156,7 +156,7 @@ def test_a_long_ascent_in_single_precision_ends_where_one_in_double_does(
     mechanism = MIXED[0]
     pieces = mechanism.evidence(reports_of(mechanism, 2000))
     double = most_likely(pieces, 1e-6, 5000)
-    own = sys.modules["murmurs.estimators.report_likelihood"]  # not the function of that name
+    own = sys.modules["murmurs.estimators.methods.report_likelihood"]
     monkeypatch.setattr(own, "WORTHWHILE", 1)
     monkeypatch.setattr(own, "FEW", 1)
     told: list[int] = []
@@ -172,7 +172,7 @@ def test_newton_and_em_find_the_same_maximum(monkeypatch: pytest.MonkeyPatch) ->
     mechanism = MIXED[3]
     pieces = mechanism.evidence(reports_of(mechanism, 3000))
     first = most_likely(pieces, 1e-4)
-    monkeypatch.setattr(sys.modules["murmurs.estimators.report_likelihood"], "FEW", 1)
+    monkeypatch.setattr(sys.modules["murmurs.estimators.methods.report_likelihood"], "FEW", 1)
     second = most_likely(pieces, 1e-4, 20_000)
     assert first.converged
     assert second.converged

@@ -14,12 +14,12 @@ import scipy.stats
 import murmurs as mm
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
 from murmurs.estimators import selection
-from murmurs.estimators.selection import lasso
+from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.methods.selection import lasso
 from murmurs.hashing.layout import Keyed
 from murmurs.inference.least_squares import Selected
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 
 PRESENT, LISTED, N = 60, 3000, 200_000

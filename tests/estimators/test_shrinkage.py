@@ -14,8 +14,13 @@ import scipy.stats
 import murmurs as mm
 from murmurs.estimators import empirical_bayes, priors
 from murmurs.estimators.empirical_bayes import in_whole_people, saddlepoint
+from murmurs.estimators.methods.shrinkage import (
+    from_estimates,
+    from_support,
+    hidden_note,
+    shrinkage,
+)
 from murmurs.estimators.priors import beta_masses, lognormal_masses, sparse_masses
-from murmurs.estimators.shrinkage import from_estimates, from_support, hidden_note, shrinkage
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import weighted_projection
 

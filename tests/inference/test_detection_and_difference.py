@@ -20,11 +20,11 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.channels.sign_sketch import SignSketch
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control, detect
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target, fitted
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from tests import laws
 from tests.goodness import FALSE_ALARM

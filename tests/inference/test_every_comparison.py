@@ -20,10 +20,10 @@ import pytest
 import scipy.stats
 
 import murmurs as mm
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.collisions import MeanFit
-from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import from_document
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 from tests import laws
 

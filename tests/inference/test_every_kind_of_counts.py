@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.fit import Target
 from murmurs.inference.least_squares import Selected, SharedOut
 from murmurs.numerics.arrays import Floats, Integers

@@ -17,7 +17,7 @@ import scipy.stats
 import murmurs as mm
 from murmurs.channels.symmetric import Symmetric
 from murmurs.inference.intervals import Scale, limits
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 
 normal = scipy.stats.norm

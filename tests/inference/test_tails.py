@@ -13,14 +13,14 @@ from scipy.stats import binom, binomtest
 
 import murmurs as mm
 from murmurs.channels.symmetric import Symmetric
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference import tails
 from murmurs.inference.block_tails import BlockLaw
 from murmurs.inference.fit import Target
 from murmurs.inference.grouped import Grouped
 from murmurs.inference.intervals import Scale, limits
 from murmurs.inference.tails import Support, tail_limits
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 
 TARGETS: tuple[Target, ...] = ("population", "respondents")

@@ -23,11 +23,11 @@ from matplotlib.figure import Figure
 import murmurs as mm
 from murmurs import estimators
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.difference import common_shares
 from murmurs.inference.fit import Fit, Target
 from murmurs.inference.trend import Asked, Trend, trend
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import DATA
 from murmurs.privacy import SCALE

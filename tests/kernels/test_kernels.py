@@ -129,7 +129,7 @@ def test_reports_and_counts_are_the_same_wherever_the_form_changes(
 ) -> None:
     mechanism = mm.Subset(k=20, epsilon=1.0, w=4)
     answers = np.random.default_rng(1).integers(0, 20, 5000)
-    monkeypatch.setattr("murmurs.mechanism.CHUNK", 512)
+    monkeypatch.setattr("murmurs.mechanisms.mechanism.CHUNK", 512)
 
     def made(form: Kernels) -> list[Any]:
         monkeypatch.setattr(kernels, "load", lambda: form)

@@ -15,7 +15,7 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs.mechanisms import from_document
-from murmurs.mechanisms.design import as_probability
+from murmurs.mechanisms.designs.design import as_probability
 from tests.goodness import FALSE_ALARM, p_value
 
 N, YES = 1000, 380

@@ -22,9 +22,9 @@ import murmurs as mm
 from murmurs import kernels
 from murmurs.channels.hashed import Sketch
 from murmurs.kernels import compiled, reference
-from murmurs.mechanism import Mechanism
 from murmurs.mechanisms import BY_NAME, Over, OverNGrams, Product, from_document
-from murmurs.mechanisms.local_hashing import Hashing
+from murmurs.mechanisms.closed.local_hashing import Hashing
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.privacy import exp_below
 from tests import laws
 from tests.goodness import FALSE_ALARM, p_value
@@ -198,7 +198,7 @@ def comparable_law(mechanism: AnyMechanism, answer: int) -> laws.Law:
 @pytest.fixture
 def in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let 20,000 people be three chunks, the last one shorter."""
-    monkeypatch.setattr("murmurs.mechanism.CHUNK", 2**13)
+    monkeypatch.setattr("murmurs.mechanisms.mechanism.CHUNK", 2**13)
 
 
 @every

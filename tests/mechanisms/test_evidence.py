@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.evidence import MOST_ENTRIES, Classified, Graded, Supported
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.local_hashing import Hashing
-from murmurs.mechanisms.over_ngrams import OverNGrams
+from murmurs.channels.evidence import MOST_ENTRIES, Classified, Graded, Supported
+from murmurs.mechanisms.closed.local_hashing import Hashing
+from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.mechanisms.strings.over_ngrams import OverNGrams
 from tests import laws
 
 AnyMechanism = Mechanism[Any]

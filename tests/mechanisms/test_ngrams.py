@@ -10,8 +10,8 @@ import pytest
 
 import murmurs as mm
 from murmurs.mechanisms import NGrams, from_document
-from murmurs.mechanisms.orr import ORR
-from murmurs.mechanisms.rappor import Rappor
+from murmurs.mechanisms.hashed.orr import ORR
+from murmurs.mechanisms.longitudinal.rappor import Rappor
 
 SMALL = ORR(epsilon=1.0, width=4, cohorts=8)
 BITS = Rappor(width=8, hashes=2, cohorts=8, f=0.0, p=0.25, q=0.75)

@@ -20,7 +20,7 @@ import scipy.stats
 import murmurs as mm
 from murmurs import KRR, ORR, SUE, Counts, ORappor, PermutedRappor, PermutedRR
 from murmurs.mechanisms import Over, from_document
-from murmurs.mechanisms.candidates import OTHER
+from murmurs.mechanisms.hashed.candidates import OTHER
 from murmurs.privacy import exp_below
 from murmurs.wire import CohortBits
 from tests import laws
@@ -133,7 +133,7 @@ def test_people_keep_their_own_strings_among_many(mechanism: Open) -> None:
 def test_chunks_do_not_change_the_law_of_strings(
     mechanism: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("murmurs.mechanism.CHUNK", 1000)
+    monkeypatch.setattr("murmurs.mechanisms.mechanism.CHUNK", 1000)
     draws = draws_of(mechanism, ["tea"] * 30_500, seed=14)
     law = law_of(mechanism, "tea")
     assert p_value(draws, law) > FALSE_ALARM

@@ -26,9 +26,9 @@ from murmurs.hashing import schemes
 from murmurs.hashing.cityhash import hash64, hash64_with_seed, seeded_many
 from murmurs.hashing.layout import Listed, listed
 from murmurs.mechanisms import from_document
-from murmurs.mechanisms.cohorts import Over
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.rappor import SCHEMES
+from murmurs.mechanisms.hashed.cohorts import Over
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.longitudinal.rappor import SCHEMES
 from murmurs.privacy import SCALE, exp_below
 from murmurs.randomness.secure import Secure
 from murmurs.rappor import clients

@@ -17,19 +17,19 @@ import pytest
 from matplotlib.figure import Figure
 
 from murmurs.numerics.arrays import Floats, Integers
-from murmurs.papers import (
+from murmurs.studies.errors import errors_of
+from murmurs.studies.laws import geometric
+from murmurs_papers import (
     EXPERIMENTS,
     chosen,
     kairouz2016_decoders,
     leaderboard,
     lezia2020_tables,
 )
-from murmurs.papers.findings import AGREEMENTS, STANDINGS, Finding
-from murmurs.papers.histograms import histograms
-from murmurs.papers.report import report
-from murmurs.papers.reproducing import Reproduction, reproduce
-from murmurs.planning.errors import errors_of
-from murmurs.planning.laws import geometric
+from murmurs_papers.findings import AGREEMENTS, STANDINGS, Finding
+from murmurs_papers.histograms import histograms
+from murmurs_papers.report import report
+from murmurs_papers.reproducing import Reproduction, reproduce
 
 Small = Callable[[str], Reproduction]
 

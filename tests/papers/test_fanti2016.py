@@ -9,11 +9,12 @@ import pytest
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.dictionary.ngrams import search_ngrams
-from murmurs.dictionary.pairs import delta
 from murmurs.estimators.steps import rows_of
 from murmurs.numerics.special import chi_square_tail
-from murmurs.papers import (
+from murmurs.questions.dictionary.ngrams import search_ngrams
+from murmurs.questions.dictionary.pairs import delta
+from murmurs.studies.measured import Series, Table
+from murmurs_papers import (
     EXPERIMENTS,
     fanti2016_bars,
     fanti2016_joint,
@@ -24,7 +25,6 @@ from murmurs.papers import (
     fanti2016_tables,
     fanti2016_tests,
 )
-from murmurs.planning.measured import Series, Table
 
 
 def test_every_table_and_figure_with_results_is_there() -> None:

@@ -6,11 +6,11 @@ import numpy as np
 from benchmarks import papers as written
 
 from murmurs import __version__
-from murmurs.papers import chosen
-from murmurs.papers.findings import claim
-from murmurs.papers.ours import ours
-from murmurs.papers.reproducing import Reproduction
-from murmurs.planning.measured import Series, Table
+from murmurs.studies.measured import Series, Table
+from murmurs_papers import chosen
+from murmurs_papers.findings import claim
+from murmurs_papers.ours import ours
+from murmurs_papers.reproducing import Reproduction
 
 
 def test_the_page_counts_and_shows_our_default_apart() -> None:

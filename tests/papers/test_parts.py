@@ -13,8 +13,10 @@ import pytest
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.estimators.likelihood import water_filling
-from murmurs.papers import (
+from murmurs.estimators.methods.likelihood import water_filling
+from murmurs.studies.laws import LAWS
+from murmurs.studies.measured import Series, Table
+from murmurs_papers import (
     chosen,
     kairouz2016_likelihood,
     kairouz2016_open,
@@ -23,11 +25,9 @@ from murmurs.papers import (
     lezia2020_tables,
     pinzon2026,
 )
-from murmurs.papers.census import CENSUS, RAW, read_census
-from murmurs.papers.histograms import SOURCES, histograms
-from murmurs.papers.reproducing import reproduce, rows_of, state
-from murmurs.planning.laws import LAWS
-from murmurs.planning.measured import Series, Table
+from murmurs_papers.census import CENSUS, RAW, read_census
+from murmurs_papers.histograms import SOURCES, histograms
+from murmurs_papers.reproducing import reproduce, rows_of, state
 
 
 @pytest.mark.parametrize("name", ["k-RR", "k-RAPPOR"])

@@ -7,17 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from murmurs.papers import (
+from murmurs.studies.measured import Series, Table
+from murmurs_papers import (
     chosen,
     fanti2016_lengths,
     fanti2016_tables,
     lezia2020_tables,
     pinzon2026,
 )
-from murmurs.papers.fanti2016_other import PRINTED_TRUE, TOP, printed
-from murmurs.papers.findings import claim, number, summary
-from murmurs.papers.ours import ours, paired, quotient
-from murmurs.planning.measured import Series, Table
+from murmurs_papers.fanti2016_other import PRINTED_TRUE, TOP, printed
+from murmurs_papers.findings import claim, number, summary
+from murmurs_papers.ours import ours, paired, quotient
 
 
 def test_numbers_agree_within_three_combined_errors() -> None:

@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 import murmurs as mm
 from murmurs import estimators
 from murmurs.cli import main
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.files.counts import write_counts
 from murmurs.inference.fit import Target
 from murmurs.present.glyphs import drawable
@@ -471,7 +471,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         columns.append(shown)
         return plot_shares(shown, *rest)
 
-    monkeypatch.setattr("murmurs.estimation.plot_shares", recording)
+    monkeypatch.setattr("murmurs.estimators.estimation.plot_shares", recording)
     return columns
 
 

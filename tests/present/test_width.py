@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import murmurs as mm
-from murmurs.joint import compare_tables
 from murmurs.present.layout import WIDTH, fold, split, width
 from murmurs.present.text import table
+from murmurs.questions.joint import compare_tables
 
 LONG = "I would rather come by car or by train, depending on the weather and on the hour"
 WORD = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.channels.tables import Tables
 from murmurs.numerics.arrays import Floats

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats, Integers
 

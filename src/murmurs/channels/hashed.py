@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.hashing.layout import Layout
 from murmurs.numerics.arrays import Floats
 

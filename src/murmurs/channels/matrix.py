@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.numerics.arrays import Floats, Integers
 
 

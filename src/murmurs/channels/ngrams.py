@@ -18,8 +18,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.channel import Channel
 from murmurs.channels.axes import CohortAxis
+from murmurs.channels.channel import Channel
 from murmurs.channels.tables import Tables
 from murmurs.numerics.arrays import Floats, Integers
 

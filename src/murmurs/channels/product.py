@@ -18,8 +18,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.channel import Channel
 from murmurs.channels.axes import Axis, along, axis_of
+from murmurs.channels.channel import Channel
 from murmurs.channels.solving import WELL_POSED
 from murmurs.channels.symmetric import Symmetric
 from murmurs.numerics.arrays import Floats, Integers, exact_sum

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.channels.symmetric import support_noise
 from murmurs.numerics import geometry
 from murmurs.numerics.arrays import Floats, Integers

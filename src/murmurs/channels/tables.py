@@ -18,7 +18,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.channels.hashed import Sketch
 from murmurs.channels.repeats import ONCE, Repeats
 from murmurs.channels.solving import MOST_SOLVED, Solver

@@ -58,7 +58,8 @@ class Commands(Group):
         """Return the command from the file of that name."""
         if cmd_name not in self.NAMES:
             return None
-        command: click.Command = import_module(f"murmurs.cli.{cmd_name}").command
+        place = "murmurs_papers.command" if cmd_name == "reproduce" else f"murmurs.cli.{cmd_name}"
+        command: click.Command = import_module(place).command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

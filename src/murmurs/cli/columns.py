@@ -16,9 +16,9 @@ from murmurs.cli.output import same_file
 from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, MOST_ROWS, Chunk, Format, format_of, read_column
 from murmurs.files.segments import Segments
-from murmurs.joint import Asked, Joint
-from murmurs.mechanism import OpenMechanism
-from murmurs.question import Question
+from murmurs.mechanisms.mechanism import OpenMechanism
+from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.question import Question
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from murmurs.boundary.answers import is_missing
-from murmurs.question import Question
+from murmurs.questions.question import Question
 
 
 def is_copy(question: Question, answers: Sequence[Any], values: Sequence[Any]) -> bool:

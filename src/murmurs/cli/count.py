@@ -29,7 +29,7 @@ from murmurs.files.counts import write_counts
 from murmurs.files.pooled import pooled
 from murmurs.files.reports import count_reports
 from murmurs.files.segments import segment_name
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 
 @click.command("count", cls=Command)

@@ -24,10 +24,10 @@ import numpy as np
 from murmurs.cli import demo_devices as devices
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.client import HTTP, Client
-from murmurs.joint import Joint
 from murmurs.present.text import shares_table, table
+from murmurs.questions.joint import Joint
 from murmurs.submission import Submission
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 SHOWN = 5
 """Devices whose reports are shown."""

@@ -12,11 +12,11 @@ import numpy as np
 from murmurs.client import Client
 from murmurs.client.sending import meaning
 from murmurs.client.transport import Transport
-from murmurs.joint import Joint
-from murmurs.question import Question
+from murmurs.questions.joint import Joint
+from murmurs.questions.question import Question
 from murmurs.randomness.secure import Secure
 from murmurs.submission import ID_BYTES, Submission, SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 SURVEY = """
 name = "morning"

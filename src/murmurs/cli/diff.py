@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import listed
-from murmurs.changes import Comparison, compare_surveys
 from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
 from murmurs.present.text import table
+from murmurs.survey.changes import Comparison, compare_surveys
 
 _RANK = {"breaks": 0, "resets": 1, "harmless": 2}
 

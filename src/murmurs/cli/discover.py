@@ -26,13 +26,14 @@ from murmurs.cli.output import (
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.cli.suggestions import Choice
-from murmurs.dictionary.finding import discover
-from murmurs.dictionary.letters import ALPHABET
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
 from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
 from murmurs.present.discoveries import PLOT_SIZE
+from murmurs.questions.dictionary.finding import discover
+from murmurs.questions.dictionary.letters import ALPHABET
+from murmurs.survey.survey import Survey
 
 
 @click.command("discover", cls=Command)
@@ -120,7 +121,8 @@ def command(
         )
     again = None
     if epsilon is not None:
-        again = found.survey(question.name, epsilon, text=question.text)
+        closed = found.question(question.name, epsilon, text=question.text)
+        again = Survey(question.name, (closed,))
     if plot is not None:
         titled = found.titled(question.text or question.name)
         save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)

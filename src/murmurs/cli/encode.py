@@ -44,9 +44,9 @@ from murmurs.files.columns import MOST_ROWS, Chunk, format_of
 from murmurs.files.reports import Writer, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
 from murmurs.files.tables import is_table
-from murmurs.joint import Asked, Joint
-from murmurs.mechanisms.design import Design
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.designs.design import Design
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
+from murmurs.questions.joint import Asked, Joint
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports

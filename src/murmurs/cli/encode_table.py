@@ -18,18 +18,18 @@ import numpy as np
 
 from murmurs.boundary.answers import is_missing
 from murmurs.boundary.texts import listed, numbered
-from murmurs.budget import rounded_up
 from murmurs.cli.columns import Answers, Columns, by_name, check_options, refuse_bad
 from murmurs.cli.copies import is_copy
 from murmurs.cli.output import chosen_question
 from murmurs.files.columns import Chunk
 from murmurs.files.labels import check_labels, labels_of
 from murmurs.files.tables import codes_of, write_table
-from murmurs.joint import Asked, Joint
 from murmurs.numerics.arrays import Integers
-from murmurs.question import Question
+from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.question import Question
 from murmurs.randomness.sources import ChanceInBulk
-from murmurs.survey import Survey
+from murmurs.survey.budget import rounded_up
+from murmurs.survey.survey import Survey
 from murmurs.wire import Reports
 
 

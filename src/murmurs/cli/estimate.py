@@ -32,16 +32,16 @@ from murmurs.cli.output import (
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.suggestions import Choice
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
 from murmurs.files.exported import assumption, is_exported, read_exported
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
-from murmurs.joint import Asked, Joint
-from murmurs.mechanisms.ngrams import NGrams
-from murmurs.mechanisms.prefixes import Prefixes
+from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.present.text import MARK
+from murmurs.questions.joint import Asked, Joint
 
 
 @click.command("estimate", cls=Command)

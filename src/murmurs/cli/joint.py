@@ -36,8 +36,8 @@ from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.suggestions import Choice
 from murmurs.files.counts import write_counts
 from murmurs.inference.fit import Target
-from murmurs.joint import Joint, JointEstimate, TableComparison, compare_tables
-from murmurs.joint.tested import tested_document
+from murmurs.questions.joint import Joint, JointEstimate, TableComparison, compare_tables
+from murmurs.questions.joint.tested import tested_document
 
 
 @click.command("joint", cls=Command)

@@ -23,9 +23,9 @@ from murmurs.files.headers import is_header_of_reports
 from murmurs.files.pooled import pooled
 from murmurs.files.reports import read_reports
 from murmurs.files.segments import MOST_SEGMENTS, segment_texts
-from murmurs.joint import Joint
-from murmurs.question import Question
-from murmurs.survey import Survey
+from murmurs.questions.joint import Joint
+from murmurs.questions.question import Question
+from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Reports
 
 Segment = tuple[str, ...]

@@ -8,7 +8,7 @@ import click
 
 from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, rounded_up, say
 from murmurs.mechanisms import BY_NAME
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.present.text import table
 
 

@@ -21,10 +21,10 @@ from murmurs.boundary.reading import contents, named
 from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.cli.suggestions import Choice
 from murmurs.files.headers import is_header_of_reports
-from murmurs.joint import Asked
 from murmurs.present.layout import WIDTH, fold
 from murmurs.present.text import UNPRINTABLE, printable
-from murmurs.survey import Survey
+from murmurs.questions.joint import Asked
+from murmurs.survey.survey import Survey
 
 MOST_PEOPLE = 2**62
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from murmurs.planning.running import Progress
+from murmurs.studies.running import Progress
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ import click
 
 from murmurs.boundary.reading import contents
 from murmurs.boundary.writing import STANDARD, is_standard_output, writing
-from murmurs.budget import check_budgets, concerns
 from murmurs.cli.output import (
     Command,
     as_json,
@@ -20,11 +19,12 @@ from murmurs.cli.output import (
     rounded_up,
     say,
 )
-from murmurs.joint import Asked, Joint
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.present.text import table
-from murmurs.survey import Survey
-from murmurs.terms import in_words
+from murmurs.questions.joint import Asked, Joint
+from murmurs.survey.budget import check_budgets, concerns
+from murmurs.survey.survey import Survey
+from murmurs.survey.terms import in_words
 
 
 @click.command("publish", cls=Command)

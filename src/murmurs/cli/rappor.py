@@ -29,10 +29,10 @@ from murmurs.cli.pictures import check_plot, plot_option, save_plot
 from murmurs.cli.rappor_assoc import assoc
 from murmurs.cli.suggestions import Choice, Group
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.hashing import schemes
 from murmurs.inference.detection import Control
-from murmurs.mechanisms.rappor import SCHEMES
+from murmurs.mechanisms.longitudinal.rappor import SCHEMES
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.present.plots import plot_shares
 from murmurs.present.text import percent, shares_table, shown_digits, table

@@ -24,8 +24,8 @@ from murmurs.cli.output import (
     say,
 )
 from murmurs.cli.suggestions import Choice
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.product import Product
+from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.mechanisms.products.closed import Product
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.present.text import shares_table
 from murmurs.rappor.association import AssociationTable, associate, write_association

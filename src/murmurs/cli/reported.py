@@ -18,11 +18,11 @@ from murmurs.files.columns import Chunk
 from murmurs.files.labels import has_sets, report_names, sets_from_labels
 from murmurs.files.segments import segment_parts
 from murmurs.files.tables import numbers_are_labels
-from murmurs.forms import COUNT_REPORTED, arrays
-from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design
-from murmurs.question import Question
+from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.question import Question
 from murmurs.wire import BadReportError, Category, Reports
+from murmurs.wire.forms import COUNT_REPORTED, arrays
 
 _OR_REPORTED = (
     "if the answers were randomised already, on paper or by telephone, add --reported; if not, run "

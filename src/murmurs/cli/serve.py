@@ -141,13 +141,13 @@ def command(
     if (certfile is None) != (keyfile is None):
         raise click.UsageError("--certfile and --keyfile go together: give both, or none")
     try:
-        from murmurs.collect.collector import Settings
-        from murmurs.collect.limits import MIB, Limits, limits_from
+        from murmurs.collect.http.collector import Settings
+        from murmurs.collect.http.limits import MIB, Limits, limits_from
+        from murmurs.collect.http.server import Address
         from murmurs.collect.logs import log_to_stderr
-        from murmurs.collect.server import Address
         from murmurs.collect.service import Plan, started
-        from murmurs.collect.store import StoreError
         from murmurs.collect.stores import without_password
+        from murmurs.collect.stores.store import StoreError
         from murmurs.collect.upkeep import Schedule
     except ImportError as error:
         raise ImportError(

@@ -12,10 +12,10 @@ from murmurs.boundary.reading import named
 from murmurs.cli.estimate import candidates_of
 from murmurs.cli.output import say
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.files.counts import read_stamped
 from murmurs.files.segments import segments_of
-from murmurs.joint import Asked, Joint
+from murmurs.questions.joint import Asked, Joint
 
 
 def estimates_of(

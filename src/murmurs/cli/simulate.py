@@ -24,9 +24,9 @@ from murmurs.cli.output import (
 )
 from murmurs.counts import Counts
 from murmurs.files.counts import write_counts
-from murmurs.joint import Joint
-from murmurs.mechanism import OpenMechanism
-from murmurs.question import Question
+from murmurs.mechanisms.mechanism import OpenMechanism
+from murmurs.questions.joint import Joint
+from murmurs.questions.question import Question
 
 
 @click.command("simulate", cls=Command)

@@ -14,7 +14,7 @@ from murmurs.cli.token import opened, store_option
 from murmurs.collect.stores import naming_the_extra, without_password
 
 if TYPE_CHECKING:
-    from murmurs.collect.store import Store
+    from murmurs.collect.stores.store import Store
 
 new_path = click.Path(path_type=Path)
 
@@ -104,10 +104,10 @@ def restore(file: Path, place: str, as_json: bool) -> None:
     Example:
       murmurs store restore monday.sqlite --store restored
     """
-    from murmurs.collect.store import StoreError
+    from murmurs.collect.stores.store import StoreError
 
     with naming_the_extra("server"):
-        from murmurs.collect.restore import restore as restored
+        from murmurs.collect.stores.restore import restore as restored
 
     try:
         with contextlib.closing(restored(file, place)) as store:
@@ -129,7 +129,7 @@ def export(folder: Path, place: str, as_json: bool) -> None:
     Example:
       murmurs store export parquet --store collected
     """
-    from murmurs.collect.export import export as exported
+    from murmurs.collect.stores.export import export as exported
 
     with opened(place) as store:
         found = exported(store, folder)

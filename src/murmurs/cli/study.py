@@ -28,12 +28,12 @@ from murmurs.cli.study_data import people_of_column
 from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, Format
 from murmurs.mechanisms import BY_NAME
-from murmurs.mechanisms.longitudinal import Longitudinal
+from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import choose
-from murmurs.planning.compared import DEFAULT
-from murmurs.planning.study import ErrorStudy, Row, study
 from murmurs.present.errors import size_for
+from murmurs.studies.compared import DEFAULT
+from murmurs.studies.study import ErrorStudy, Row, study
 
 MECHANISMS = ("KRR", "SUE", "OUE", "Subset", "Hadamard", "ProjectiveGeometry", "LocalHashing")
 ESTIMATORS = (DEFAULT, "simplex", "normalized", "unbiased")

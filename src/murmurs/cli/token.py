@@ -12,7 +12,7 @@ from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.cli.suggestions import Choice, Group
 
 if TYPE_CHECKING:
-    from murmurs.collect.store import Store
+    from murmurs.collect.stores.store import Store
     from murmurs.collect.tokens import Scope
 
 store_option = click.option(
@@ -27,8 +27,8 @@ store_option = click.option(
 @contextlib.contextmanager
 def opened(place: str) -> Iterator[Store]:
     """Open a store beside its collector, which may be running."""
-    from murmurs.collect.store import StoreError
     from murmurs.collect.stores import open_store
+    from murmurs.collect.stores.store import StoreError
 
     try:
         with contextlib.closing(open_store(place, collecting=False)) as store:

@@ -28,7 +28,7 @@ from murmurs.cli.suggestions import Choice
 from murmurs.files.exported import PARTS, By, assumption, is_exported, read_exported
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Asked, trend
-from murmurs.rounds import people_of
+from murmurs.survey.rounds import people_of
 
 
 @click.command("trend", cls=Command)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.budget import Cost, price
 from murmurs.client.state import Kept, State
-from murmurs.device import Device
-from murmurs.joint import Asked, Joint
+from murmurs.devices.device import Device
+from murmurs.questions.joint import Asked, Joint
 from murmurs.randomness.verbs import Randomness
-from murmurs.survey import Survey, keeps_response
-from murmurs.terms import Period, period_number
+from murmurs.survey.budget import Cost, price
+from murmurs.survey.survey import Survey, keeps_response
+from murmurs.survey.terms import Period, period_number
 
 Memory = Literal["value", "change", "period"]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from murmurs.boundary.checks import real, shown, whole
-from murmurs.budget import Cost, rounded_up
 from murmurs.client.answers import (
     Answer,
     AnswerRefusedError,
@@ -41,12 +40,13 @@ from murmurs.client.sending import (
 )
 from murmurs.client.state import InFile, InMapping, Kept, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
-from murmurs.device import MEMORIES
-from murmurs.joint import Asked
+from murmurs.devices.device import MEMORIES
+from murmurs.questions.joint import Asked
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
-from murmurs.survey import Survey, keeps_response
-from murmurs.terms import Calendar, Period
+from murmurs.survey.budget import Cost, rounded_up
+from murmurs.survey.survey import Survey, keeps_response
+from murmurs.survey.terms import Calendar, Period
 
 AT_ONCE = 50
 """The most submissions in one request."""

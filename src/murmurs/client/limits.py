@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import listed
-from murmurs.budget import Cost, rounded_up
 from murmurs.client.answers import AnswerRefusedError
 from murmurs.client.state import State
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.verbs import Randomness
-from murmurs.survey import Survey
-from murmurs.terms import (
+from murmurs.survey.budget import Cost, rounded_up
+from murmurs.survey.survey import Survey
+from murmurs.survey.terms import (
     LARGEST_BUDGET,
     Calendar,
     Period,

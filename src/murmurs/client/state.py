@@ -19,8 +19,8 @@ import msgspec
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document
 from murmurs.boundary.writing import STANDARD, delete_leftovers, is_standard_output, writing
-from murmurs.budget import Cost
-from murmurs.terms import CALENDAR, Calendar, period_number
+from murmurs.survey.budget import Cost
+from murmurs.survey.terms import CALENDAR, Calendar, period_number
 
 SECRET_BYTES = 32
 _KEY = "client"

@@ -7,9 +7,9 @@ import threading
 from dataclasses import dataclass
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.store import Collection, Store, Token
+from murmurs.collect.stores.store import Collection, Store, Token
 from murmurs.submission import SubmissionForm
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 LATE = 1
 """Days for which submissions are taken after the last day: a device sends hours after an answer."""

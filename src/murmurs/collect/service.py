@@ -15,15 +15,15 @@ from pathlib import Path
 
 from murmurs.boundary.checks import shown
 from murmurs.collect.catalogue import why_unfit
-from murmurs.collect.collector import Collector, Settings
+from murmurs.collect.http.collector import Collector, Settings
+from murmurs.collect.http.server import Address, Server
 from murmurs.collect.rehearsal import FileClock, check_rehearsal, mark
-from murmurs.collect.server import Address, Server
-from murmurs.collect.store import DamagedError, Store
 from murmurs.collect.stores import copying, open_store
+from murmurs.collect.stores.store import DamagedError, Store
+from murmurs.collect.stores.writer import SECONDS_PER_DAY, Writer
 from murmurs.collect.tokens import new_token
 from murmurs.collect.upkeep import Schedule, Upkeep
-from murmurs.collect.writer import SECONDS_PER_DAY, Writer
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 FIRST_TOKEN = "first"
 """The name of the token that a new store gets, perhaps with a number."""

@@ -17,7 +17,7 @@ from typing import Literal
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import check_name
 from murmurs.collect.refusals import RefusedError
-from murmurs.collect.store import Token
+from murmurs.collect.stores.store import Token
 
 Scope = Literal["read", "metrics", "admin", "submit"]
 

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from murmurs.collect.collector import Collector
-from murmurs.collect.store import DamagedError, StoreError
+from murmurs.collect.http.collector import Collector
+from murmurs.collect.stores.store import DamagedError, StoreError
 
 log = logging.getLogger("murmurs.collect")
 

@@ -7,21 +7,21 @@ from collections.abc import Callable, Sequence
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
-from murmurs.estimators.composite import composite
-from murmurs.estimators.cutting import base_cut, clipped, norm_cut, normalized
-from murmurs.estimators.em import NoiseDominates, em
-from murmurs.estimators.information import information, likelihood_covariance
-from murmurs.estimators.joint import independence, joint
-from murmurs.estimators.likelihood import likelihood
+from murmurs.estimators.default import single
+from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.methods.composite import composite
+from murmurs.estimators.methods.cutting import base_cut, clipped, norm_cut, normalized
+from murmurs.estimators.methods.em import NoiseDominates, em
+from murmurs.estimators.methods.joint import independence, joint
+from murmurs.estimators.methods.likelihood import likelihood
+from murmurs.estimators.methods.regression import regression
+from murmurs.estimators.methods.report_likelihood import report_likelihood
+from murmurs.estimators.methods.selection import selection
+from murmurs.estimators.methods.shrinkage import shrinkage
+from murmurs.estimators.methods.simplex import simplex
+from murmurs.estimators.methods.unbiased import unbiased
 from murmurs.estimators.precondition import usable
-from murmurs.estimators.regression import regression
-from murmurs.estimators.report_likelihood import report_likelihood
-from murmurs.estimators.selection import selection
-from murmurs.estimators.shrinkage import shrinkage
-from murmurs.estimators.simplex import simplex
-from murmurs.estimators.single import single
-from murmurs.estimators.unbiased import unbiased
+from murmurs.estimators.uncertainty import information, likelihood_covariance
 
 __all__ = [
     "BY_NAME",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from murmurs.estimators.em import Ascent, Progress, Step, climb
+from murmurs.estimators.methods.em import Ascent, Progress, Step, climb
 from murmurs.numerics.arrays import Floats
 
 FIRST = 5

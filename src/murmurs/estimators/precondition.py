@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from murmurs.counts import Counts
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 
 
 class UnfitCountsError(ValueError):

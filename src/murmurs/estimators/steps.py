@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import kernels
-from murmurs.estimators.em import Step
-from murmurs.evidence import Classified, Evidence, Supported
+from murmurs.channels.evidence import Classified, Evidence, Supported
+from murmurs.estimators.methods.em import Step
 from murmurs.numerics.arrays import Floats, Integers
 
 Precision = type[np.float32] | type[np.float64]

@@ -28,10 +28,10 @@ from murmurs.files.headers import (
     is_header_of_reports,
 )
 from murmurs.files.pooled import pooled
-from murmurs.joint import Asked, Joint
-from murmurs.joint.entry import asked_from_document
 from murmurs.numerics.arrays import Integers
-from murmurs.survey import Survey
+from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.joint.entry import asked_from_document
+from murmurs.survey.survey import Survey
 
 _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "digest")
 

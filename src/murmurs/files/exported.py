@@ -18,9 +18,9 @@ from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
-from murmurs.joint import Asked, Joint
 from murmurs.numerics.arrays import Integers
-from murmurs.rounds import (
+from murmurs.questions.joint import Asked, Joint
+from murmurs.survey.rounds import (
     Rounds,
     assumption_of,
     drawn_part,
@@ -29,8 +29,8 @@ from murmurs.rounds import (
     round_of,
     rounds_of,
 )
-from murmurs.survey import Survey
-from murmurs.terms import Period, period_number
+from murmurs.survey.survey import Survey
+from murmurs.survey.terms import Period, period_number
 
 SURVEY = b"murmurs_survey"
 """The metadata of the file that has the survey."""

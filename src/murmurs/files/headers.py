@@ -10,8 +10,8 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document, fields
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
-from murmurs.joint import Asked, Joint
-from murmurs.survey import Survey
+from murmurs.questions.joint import Asked, Joint
+from murmurs.survey.survey import Survey
 
 FORMAT = 1
 """The version of both kinds of file that this release writes and reads."""

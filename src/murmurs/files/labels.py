@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown
-from murmurs.joint import Asked, Joint
 from murmurs.mechanisms import KRR, Design, Subset
-from murmurs.mechanisms.unary import Unary
-from murmurs.question import Question
+from murmurs.mechanisms.closed.unary import Unary
+from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.question import Question
 from murmurs.wire import BadReportError, Bits, Members, Reports
 
 

@@ -26,8 +26,8 @@ from murmurs.files.headers import (
     check_survey,
 )
 from murmurs.files.pooled import pooled
-from murmurs.joint import Asked
-from murmurs.survey import Survey
+from murmurs.questions.joint import Asked
+from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Reports, Shape
 
 BLOCK = 2**12

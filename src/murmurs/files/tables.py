@@ -23,8 +23,8 @@ from murmurs.boundary.reading import is_digits
 from murmurs.boundary.writing import writing
 from murmurs.files.columns import format_of
 from murmurs.files.labels import report_names
-from murmurs.joint import Asked
 from murmurs.present import frames
+from murmurs.questions.joint import Asked
 from murmurs.wire import Category, Reports
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from murmurs.channel import Channel
+from murmurs.channels.channel import Channel
 from murmurs.counts import Counts
 from murmurs.inference.intervals import Scale, limits
 from murmurs.inference.tails import Support, tail_limits

@@ -10,33 +10,33 @@ from typing import Any, TypeVar
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import meant
 from murmurs.counts import Counts
-from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms import survey_designs
-from murmurs.mechanisms.among import Among
-from murmurs.mechanisms.basic_rappor import BasicRappor
-from murmurs.mechanisms.boolean_rappor import BooleanRappor
-from murmurs.mechanisms.cohorts import Over
-from murmurs.mechanisms.combined import Combined
-from murmurs.mechanisms.design import Design
-from murmurs.mechanisms.dictionary import planned_dictionary
-from murmurs.mechanisms.hadamard import Hadamard
-from murmurs.mechanisms.krr import KRR
-from murmurs.mechanisms.local_hashing import LocalHashing
-from murmurs.mechanisms.loloha import LOLOHA
-from murmurs.mechanisms.losue import LOSUE
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.ngrams import NGrams
-from murmurs.mechanisms.open_product import OpenProduct, product_of
-from murmurs.mechanisms.orappor import ORappor, PermutedRappor
-from murmurs.mechanisms.orr import ORR, PermutedRR
-from murmurs.mechanisms.over_ngrams import OverNGrams
-from murmurs.mechanisms.prefixes import Prefixes
-from murmurs.mechanisms.product import Product
-from murmurs.mechanisms.projective import ProjectiveGeometry
-from murmurs.mechanisms.rappor import Rappor
-from murmurs.mechanisms.sketch import CountMeanSketch, HadamardSketch
-from murmurs.mechanisms.subset import Subset
-from murmurs.mechanisms.unary import OUE, SUE
+from murmurs.mechanisms.closed.among import Among
+from murmurs.mechanisms.closed.hadamard import Hadamard
+from murmurs.mechanisms.closed.krr import KRR
+from murmurs.mechanisms.closed.local_hashing import LocalHashing
+from murmurs.mechanisms.closed.projective import ProjectiveGeometry
+from murmurs.mechanisms.closed.subset import Subset
+from murmurs.mechanisms.closed.unary import OUE, SUE
+from murmurs.mechanisms.designs import known as survey_designs
+from murmurs.mechanisms.designs.design import Design
+from murmurs.mechanisms.hashed.cohorts import Over
+from murmurs.mechanisms.hashed.orappor import ORappor, PermutedRappor
+from murmurs.mechanisms.hashed.orr import ORR, PermutedRR
+from murmurs.mechanisms.hashed.sketch import CountMeanSketch, HadamardSketch
+from murmurs.mechanisms.longitudinal.basic_rappor import BasicRappor
+from murmurs.mechanisms.longitudinal.boolean_rappor import BooleanRappor
+from murmurs.mechanisms.longitudinal.loloha import LOLOHA
+from murmurs.mechanisms.longitudinal.losue import LOSUE
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.longitudinal.rappor import Rappor
+from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.products.closed import Product
+from murmurs.mechanisms.products.common import Combined
+from murmurs.mechanisms.products.open import OpenProduct, product_of
+from murmurs.mechanisms.strings.dictionary import planned_dictionary
+from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.over_ngrams import OverNGrams
+from murmurs.mechanisms.strings.prefixes import Prefixes
 
 __all__ = [
     "BY_NAME",

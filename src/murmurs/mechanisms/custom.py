@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from murmurs.boundary.checks import whole
-from murmurs.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Integers
 from murmurs.privacy import check_promise
 from murmurs.randomness.bulk import Bulk, bulk

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from murmurs.mechanism import Mechanism, OpenMechanism
-from murmurs.mechanisms.hadamard import Hadamard
-from murmurs.mechanisms.krr import KRR
-from murmurs.mechanisms.projective import ProjectiveGeometry
-from murmurs.mechanisms.subset import Subset
+from murmurs.mechanisms.closed.hadamard import Hadamard
+from murmurs.mechanisms.closed.krr import KRR
+from murmurs.mechanisms.closed.projective import ProjectiveGeometry
+from murmurs.mechanisms.closed.subset import Subset
+from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.planning.tuning import tune
 
 KINDS = (KRR, Subset, ProjectiveGeometry, Hadamard)

@@ -12,10 +12,10 @@ import numpy as np
 from murmurs.channels.solving import MOST_SOLVED, WELL_POSED
 from murmurs.channels.tables import Tables
 from murmurs.hashing.layout import Keyed
-from murmurs.mechanism import OpenMechanism
-from murmurs.mechanisms.cohorts import ClosedCohorts, Cohorts
-from murmurs.mechanisms.orappor import ORappor, PermutedRappor
-from murmurs.mechanisms.orr import ORR, PermutedRR
+from murmurs.mechanisms.hashed.cohorts import ClosedCohorts, Cohorts
+from murmurs.mechanisms.hashed.orappor import ORappor, PermutedRappor
+from murmurs.mechanisms.hashed.orr import ORR, PermutedRR
+from murmurs.mechanisms.mechanism import OpenMechanism
 from murmurs.numerics.arrays import Floats
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in (ORR, ORappor, PermutedRR, PermutedRappor)}

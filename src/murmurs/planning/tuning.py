@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import real, whole
-from murmurs.mechanisms.orappor import MOST_HASHES
-from murmurs.mechanisms.permuted import MOST_PERMUTED
+from murmurs.mechanisms.hashed.orappor import MOST_HASHES
+from murmurs.mechanisms.hashed.permuted import MOST_PERMUTED
 from murmurs.numerics.arrays import Floats
 from murmurs.planning.expected_loss import (
     KINDS,

@@ -12,14 +12,14 @@ import numpy as np
 
 from murmurs import estimators
 from murmurs.boundary.checks import shown
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.hashing.layout import Listed
 from murmurs.inference.association import Association
 from murmurs.inference.association import associate as test_association
-from murmurs.mechanism import Mechanism
-from murmurs.mechanisms.candidates import OTHER
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.product import Product
+from murmurs.mechanisms.hashed.candidates import OTHER
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.mechanisms.products.closed import Product
 from murmurs.rappor.csv_files import write_csv
 from murmurs.wire import Reports
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from murmurs.boundary.reading import LONGEST_LINE, named, refuse, rows
 from murmurs.counts import Counts
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.rappor import Rappor
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.rappor.csv_files import LARGEST, whole_cell, write_csv
 
 

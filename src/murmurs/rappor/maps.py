@@ -12,8 +12,8 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import LONGEST_LINE, is_digits, lines, refuse
 from murmurs.hashing.layout import Listed, Places, listed
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.rappor import Rappor
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.numerics.arrays import Booleans, Integers
 from murmurs.rappor.csv_files import write_csv
 

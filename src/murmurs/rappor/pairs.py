@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import refuse, rows
-from murmurs.mechanisms.boolean_rappor import BooleanRappor
-from murmurs.mechanisms.mapped import Mapped
-from murmurs.mechanisms.product import Product
+from murmurs.mechanisms.longitudinal.boolean_rappor import BooleanRappor
+from murmurs.mechanisms.longitudinal.mapped import Mapped
+from murmurs.mechanisms.products.closed import Product
 from murmurs.wire import Reports
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import refuse, rows
-from murmurs.mechanisms.boolean_rappor import BooleanRappor
-from murmurs.mechanisms.rappor import BY_MAP, Rappor
+from murmurs.mechanisms.longitudinal.boolean_rappor import BooleanRappor
+from murmurs.mechanisms.longitudinal.rappor import BY_MAP, Rappor
 from murmurs.rappor.csv_files import real_cell, whole_cell, write_csv
 
 PARAMETERS = ["k", "h", "m", "p", "q", "f"]

@@ -10,7 +10,7 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import refuse, rows
 from murmurs.boundary.writing import writing
-from murmurs.mechanisms.rappor import Rappor
+from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.wire import Reports
 
 REPORT_COLUMNS = ("client", "cohort", "bloom", "prr", "irr")

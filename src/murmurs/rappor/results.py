@@ -10,7 +10,7 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import refuse, rows
-from murmurs.estimation import Estimate
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control
 from murmurs.rappor.csv_files import real_cell, write_csv
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from murmurs import forms
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
@@ -27,8 +26,8 @@ from murmurs.submission.submission import (
     Submission,
     too_many_people,
 )
-from murmurs.survey import Survey
-from murmurs.wire import BadReportError, Shape
+from murmurs.survey.survey import Survey
+from murmurs.wire import BadReportError, Shape, forms
 
 MAGIC = b"MRMS"
 FORMAT = 1

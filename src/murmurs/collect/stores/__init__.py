@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
-from murmurs.collect.store import Store
+from murmurs.collect.stores.store import Store
 
 _SERVERS = ("postgresql://", "postgres://")
 _SECRETS = ("password", "sslpassword")

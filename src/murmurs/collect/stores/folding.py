@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.collect.store import keeps_reports
 from murmurs.collect.stores.cells import pack_cells, unpack_cells
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.store import keeps_reports
 from murmurs.collect.stores.sums import check_sum, sum_of
-from murmurs.joint import Asked
 from murmurs.numerics.arrays import Integers
+from murmurs.questions.joint import Asked
 from murmurs.wire import Reports, Shape
 
 MOST_AT_ONCE = 2**24

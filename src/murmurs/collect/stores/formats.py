@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.store import StoreError
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.store import StoreError
 from murmurs.collect.stores.sums import sum_of
 
 FORMAT = 2

@@ -18,12 +18,12 @@ from typing import TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from murmurs.collect.store import ERA, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.postgresql_session import SCHEMA, PostgreSQLSession, connected
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Row, Session
 from murmurs.collect.stores.sqlite_session import write_copy
+from murmurs.collect.stores.store import ERA, StoreError, StoreFullError, UnknownSurveyError
 
 Result = TypeVar("Result")
 

@@ -20,7 +20,10 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.collect.store import (
+from murmurs.collect.stores import folding
+from murmurs.collect.stores.cells import unpack_cells
+from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.store import (
     Collection,
     DamagedError,
     Entry,
@@ -30,15 +33,12 @@ from murmurs.collect.store import (
     UnknownSurveyError,
     keeps_reports,
 )
-from murmurs.collect.stores import folding
-from murmurs.collect.stores.cells import unpack_cells
-from murmurs.collect.stores.session import Row, Session
 from murmurs.collect.stores.sums import check_sum, sum_of
 from murmurs.collect.stores.verifying import read_token, verify
 from murmurs.counts import Counts
-from murmurs.joint import Asked
+from murmurs.questions.joint import Asked
 from murmurs.submission import Submission
-from murmurs.survey import Survey
+from murmurs.survey.survey import Survey
 
 Result = TypeVar("Result")
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from murmurs.collect.store import ERA, DamagedError, StoreError, StoreFullError, UnknownSurveyError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Session
@@ -27,6 +26,13 @@ from murmurs.collect.stores.sqlite_session import (
     connected,
     locked,
     refuse_others,
+)
+from murmurs.collect.stores.store import (
+    ERA,
+    DamagedError,
+    StoreError,
+    StoreFullError,
+    UnknownSurveyError,
 )
 from murmurs.collect.stores.wal import check_log
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 
-from murmurs.collect.store import StoreError
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.store import StoreError
 
 SCHEMA = """
 create table meta (key text primary key, value text not null) strict;

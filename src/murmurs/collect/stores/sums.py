@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from murmurs.collect.store import DamagedError
+from murmurs.collect.stores.store import DamagedError
 
 _ROW = struct.Struct("<qqq")
 

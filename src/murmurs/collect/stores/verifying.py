@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import msgspec
 
 from murmurs.boundary.checks import shown
-from murmurs.collect.store import DamagedError, StoreError, Token, keeps_reports
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Session
+from murmurs.collect.stores.store import DamagedError, StoreError, Token, keeps_reports
 from murmurs.collect.stores.sums import check_sum
 from murmurs.counts import Counts
-from murmurs.joint import Asked
+from murmurs.questions.joint import Asked
 
 
 def read_token(name: object, digest: object, scope: object, surveys: object) -> Token | None:

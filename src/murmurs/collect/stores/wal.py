@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.collect.store import DamagedError
+from murmurs.collect.stores.store import DamagedError
 
 _MAGIC = 0x377F0682
 """How a log begins; with 1 added, its checksums are of numbers with the most significant first."""

@@ -1,0 +1,1 @@
+"""HTTP: connections, limits, routes, and what goes back to a client."""

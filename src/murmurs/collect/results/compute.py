@@ -1,0 +1,279 @@
+"""Compute: from counts to the answer of a request for results.
+
+A task has everything that is needed, so that it can be sent to another process. The statistics are
+those of the library: estimates, trends, differences, joint tables and dictionaries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+
+from murmurs import estimators
+from murmurs.counts import Counts
+from murmurs.estimators.estimation import Estimate
+from murmurs.inference.detection import Control
+from murmurs.inference.difference import Difference
+from murmurs.inference.fit import Target
+from murmurs.inference.trend import Asked as Whose
+from murmurs.inference.trend import Trend, trend
+from murmurs.mechanisms.products.closed import Product
+from murmurs.mechanisms.products.open import OpenProduct
+from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.prefixes import Prefixes
+from murmurs.numerics.arrays import Integers
+from murmurs.questions.dictionary.discovery import Discovery
+from murmurs.questions.dictionary.finding import discover
+from murmurs.questions.dictionary.letters import ALPHABET
+from murmurs.questions.joint import Asked, Joint, JointEstimate
+from murmurs.questions.joint.tested import tested_document
+from murmurs.questions.question import Question
+from murmurs.survey.rounds import Rounds, assumption_of, repeatable
+from murmurs.survey.survey import Survey
+
+LIKELIHOOD = "report_likelihood"
+"""The method that needs the reports themselves."""
+
+ITERATIVE = ("likelihood", "composite", "em", "regression", "selection")
+"""Methods whose time depends on the counts: minutes are possible with thousands of answers."""
+
+Kind = Literal["estimate", "trend", "compare"]
+
+Progress = Callable[[float], None]
+"""Called with the part of the work that is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How shares are estimated and shown."""
+
+    level: float = 0.95
+    target: Target = "population"
+    method: str | None = None
+    candidates: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = None
+    complete: bool = False
+    people: Whose = "different"
+    alphabet: str = ALPHABET
+    error_rate: float = 0.05
+    control: Control = "bonferroni"
+
+
+class Counted(NamedTuple):
+    """The counts of a period or segment, and whose reports they are taken to be."""
+
+    name: str
+    n: int
+    cells: Integers
+    rounds: Rounds
+    only: str | None = None
+    """The first day of the round that they are from, if there may be others."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be computed: of which question, from which counts, under which names."""
+
+    survey: str
+    """The published survey."""
+    question: str
+    kind: Kind
+    counts: tuple[Counted, ...]
+    """Those of each period or segment."""
+    options: Options = field(default_factory=Options)
+    reports: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A document for JSON, the columns of the same table for CSV and Arrow, and it as text."""
+
+    document: dict[str, Any]
+    columns: dict[str, Any]
+    text: str
+
+
+def unit_of(survey: Survey, name: str) -> Asked:
+    """Return what devices report to when they answer a question: itself, or the joint it is in."""
+    asked = survey.asked(name)
+    for unit in survey.reported:
+        if unit.name == name or (isinstance(unit, Joint) and name in unit.names):
+            return unit
+    return asked
+
+
+def is_searched(survey: Survey, name: str) -> bool:
+    """Whether a question without candidates is searched for its frequent strings."""
+    asked = survey.asked(name)
+    return not isinstance(asked, Joint) and isinstance(asked.mechanism, Prefixes | NGrams)
+
+
+def is_pooled(survey: Survey, name: str) -> bool:
+    """Whether several rounds of the same people are estimated together.
+
+    Those of questions that are asked together are not, as their table is about one report of each
+    person; nor are those of a mechanism whose permanent noise is known for one round only.
+    """
+    asked, unit = survey.asked(name), unit_of(survey, name)
+    if isinstance(asked, Joint):
+        return False
+    if isinstance(unit, Joint):
+        if unit.once:
+            return False
+        place = unit.names.index(name)
+        return repeatable(cast("Product | OpenProduct", unit.mechanism).parts[place])
+    return repeatable(asked.mechanism)
+
+
+def is_long(
+    survey: Survey, name: str, candidates: int, kind: Kind, method: str | None = None
+) -> bool:
+    """Whether a result may take more than a moment: it is then computed by the worker."""
+    asked = survey.asked(name)
+    if isinstance(asked, Joint) or is_searched(survey, name) or method == LIKELIHOOD:
+        return True
+    is_quick = kind == "estimate" and method not in ITERATIVE
+    if not is_quick and max(candidates, len(asked.labels)) > 100:
+        return True
+    return candidates > 500 or len(asked.labels) > 5000
+
+
+def compute(task: Task, progress: Progress) -> Result:
+    """Return the result of a task."""
+    survey = Survey.from_json(task.survey)
+    unit = unit_of(survey, task.question)
+    estimates: dict[str, Estimate | Discovery] = {}
+    for number, (name, n, cells, rounds, _) in enumerate(task.counts):
+        counts = Counts(unit.mechanism, n, cells)
+
+        def partly(done: float, before: int = number) -> None:
+            progress((before + done) / len(task.counts))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes say it
+            estimates[name] = _estimate(survey, task, counts, rounds, partly)
+        partly(1.0)
+    return assuming(_result(task, estimates), task.counts)
+
+
+def _result(task: Task, estimates: dict[str, Estimate | Discovery]) -> Result:
+    options = task.options
+    if task.kind == "estimate":
+        [found] = estimates.values()
+        return _shown(found, options)
+    several = cast("dict[str, Estimate]", estimates)  # nobody searches to compare
+    if task.kind == "trend":
+        shown = trend(several, people=options.people, target=options.target)
+        return _shown_trend(shown, options)
+    (first, one), (second, two) = several.items()
+    return _shown_difference(one.difference(two, options.target, names=(first, second)), options)
+
+
+def _estimate(
+    survey: Survey, task: Task, counts: Counts, rounds: Rounds, progress: Progress
+) -> Estimate | Discovery:
+    asked, unit, options = survey.asked(task.question), unit_of(survey, task.question), task.options
+    if asked.name != unit.name and isinstance(unit, Joint):
+        if unit.once:
+            return unit.estimate(counts, options.method).margin(asked.name)
+        asked, counts = _margin(unit, asked.name, counts)
+    counts = rounds.apply(counts)
+    candidates: Any = options.candidates
+    if isinstance(asked.mechanism, Prefixes | NGrams) and candidates is None:
+        return discover(
+            counts,
+            alphabet=options.alphabet,
+            error_rate=options.error_rate,
+            control=options.control,
+            progress=lambda done, levels: progress(done / levels),
+        )
+    if options.method == LIKELIHOOD:
+        return _from_reports(asked, counts, task)
+    return asked.estimate(counts, options.method, candidates=candidates, complete=options.complete)
+
+
+def _margin(joint: Joint, name: str, counts: Counts) -> tuple[Question, Counts]:
+    """Return one question of a joint as it was asked there, and its counts."""
+    place = joint.names.index(name)
+    parts = cast("Product | OpenProduct", joint.mechanism).parts
+    question = dataclasses.replace(joint.questions[place], mechanism=parts[place])
+    return question, counts.margin(place)
+
+
+def _from_reports(asked: Asked, counts: Counts, task: Task) -> Estimate:
+    """Return the estimate with the largest likelihood of the reports that were kept."""
+    reports = asked.mechanism.shape.view(b"".join(task.reports))
+
+    def likely(over: Counts) -> Estimate:
+        return estimators.report_likelihood(cast(Any, over.mechanism), reports)
+
+    candidates: Any = task.options.candidates
+    return asked.estimate(counts, likely, candidates=candidates, complete=task.options.complete)
+
+
+def _shown(found: Estimate | Discovery, options: Options) -> Result:
+    level, target = options.level, options.target
+    if isinstance(found, Discovery):
+        columns = {} if found.estimate is None else found.estimate.columns(level, target)
+        document = {"summary": found.summary, **found.to_document(level, target)}
+        table = "" if found.estimate is None else found.estimate.table(level=level, target=target)
+        text = "\n\n".join(part for part in (table, found.summary) if part)
+        return Result({"reports": found.counts.n, **document}, columns, text)
+    told = [found.explanation]
+    if isinstance(found, JointEstimate):
+        document = tested_document(found, level, target)
+        if tested := document.get("association"):
+            told.insert(0, tested["sentence"])
+    else:
+        document = found.to_document(level, target)
+    text = "\n".join([found.table(level=level, target=target), "", *told])
+    return Result({"reports": document.pop("n"), **document}, found.columns(level, target), text)
+
+
+def _shown_trend(found: Trend, options: Options) -> Result:
+    document = {"conclusion": found.conclusion, **found.to_document(options.level)}
+    reports = document.pop("n")
+    return Result({"reports": reports, **document}, found.columns(options.level), str(found))
+
+
+def _shown_difference(found: Difference, options: Options) -> Result:
+    reports = [found.this.fit.n, found.other.fit.n]
+    document = {"conclusion": found.conclusion, **found.to_document(options.level)}
+    notes = "".join(f"\nNote: {note}." for note in found.notes)
+    text = f"{found.table(level=options.level)}\n\n{found.conclusion}{notes}"
+    return Result({"reports": reports, **document}, found.columns(options.level), text)
+
+
+def packed(result: Result) -> Result:
+    """Return a result whose columns are plain lists or arrays that can be sent to a process."""
+    columns = {
+        name: np.ascontiguousarray(column) if isinstance(column, np.ndarray) else list(column)
+        for name, column in result.columns.items()
+    }
+    return Result(result.document, columns, result.text)
+
+
+def assuming(result: Result, counted: Sequence[Counted]) -> Result:
+    """Return a result that says what was assumed about the people behind the reports."""
+    people = counted[0].rounds.people
+    said = assumption_of([own.rounds for own in counted], [own.only for own in counted])
+    numbers = [own.rounds.persons for own in counted]
+    single = len(counted) == 1
+    document = {
+        **result.document,
+        "people": people,
+        "assumed_people": numbers[0] if single else numbers,
+        "assumption": said,
+    }
+    columns, text = dict(result.columns), result.text
+    rows = max((len(column) for column in columns.values()), default=0)
+    if rows:
+        columns["people"] = [people] * rows
+    if "notes" in document:
+        document["notes"] = [note for note in document["notes"] if not note.startswith("assumes ")]
+    lines = [line for line in text.splitlines() if not line.startswith("Note: assumes ")]
+    return Result(document, columns, "\n".join([*lines, f"Note: {said}."]))

@@ -1,0 +1,1 @@
+"""The estimators that have a name, one file each."""

@@ -1,0 +1,1 @@
+"""Mechanisms for a fixed list of answers, without hash functions."""

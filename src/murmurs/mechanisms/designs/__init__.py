@@ -1,0 +1,1 @@
+"""The designs of survey research: any known matrix of report given answer."""

@@ -1,0 +1,1 @@
+"""Mechanisms that hash answers to buckets, for strings and for long lists."""

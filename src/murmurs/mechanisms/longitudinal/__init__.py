@@ -1,0 +1,1 @@
+"""Mechanisms for repeated questions: a permanent response, and reports made from it."""

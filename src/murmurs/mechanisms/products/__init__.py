@@ -1,0 +1,1 @@
+"""Several questions of the same people: each has its mechanism, and reports go together."""

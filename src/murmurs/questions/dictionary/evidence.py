@@ -1,0 +1,174 @@
+"""What the counts of one level say about each of many pieces of strings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from murmurs.channels.tables import Tables
+from murmurs.counts import Counts
+from murmurs.hashing.layout import Layout
+from murmurs.inference.fit import fitted
+from murmurs.mechanisms.hashed.orr import ORR
+from murmurs.numerics.arrays import Floats
+
+STRONG, MOST_STRONG = 6.0, 300
+"""Standard errors above which a piece is solved for, and the most that are."""
+
+SETTLED = 3
+"""How often the strong pieces are chosen again, given what the others leave."""
+
+FAR = 4.0
+"""Standard errors by which a bucket must exceed what is expected to count as an unlisted string's.
+"""
+
+ENOUGH_FOR_SPREAD = 1000
+"""Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The estimated share of each piece, its score, and its standard error if it is absent.
+
+    A score is the signed root of the deviance of an absent piece: a standard normal number if the
+    piece is absent, also where few reports make the share itself skewed.
+    """
+
+    shares: Floats
+    scores: Floats
+    errors: Floats
+
+
+def error_of_absent(mechanism: ORR, n: float) -> float:
+    """Return the standard error of the share of a string that nobody holds, for n reports.
+
+    It is that of an average over hash functions, if no other string is known.
+    """
+    chance = 1 / mechanism.width
+    gain = float(mechanism.truth_probability)
+    return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
+
+
+def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
+    """Weigh each piece beside the strong ones, which are solved for together.
+
+    Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
+    its noise and by how many people of the cohort hold it.
+    """
+    mechanism = cast(ORR, counts.mechanism)
+    layout = mechanism.layout_of(pieces)
+    channel = mechanism.channel.conditioned_on(counts.cells)
+    masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
+    expected = np.full_like(masses, 1 / mechanism.width)
+    solved: dict[int, float] = {}
+    for last in (*[False] * SETTLED, True):
+        law = float(channel.miss) + gain * np.clip(expected, 0, 1)
+        observed = _unexpected(float(channel.miss) + gain * masses, law, counts.n * parts)
+        weights = parts * gain**2 / observed
+        shares, information = _added(layout, weights, masses - expected)
+        for number, share in solved.items():
+            shares[number] += share
+        spread = _spread(weights, masses - expected, max(counts.n, 1))
+        errors = spread / np.sqrt(max(counts.n, 1) * information)
+        strong = np.flatnonzero(shares > STRONG * errors)
+        strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
+        if last or not len(strong) or set(strong.tolist()) == set(solved):
+            break
+        few = counts.over([pieces[i] for i in strong.tolist()])
+        found = fitted(few).unbiased
+        expected = cast(Tables, few.channel).masses(found)
+        solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
+    counted = gain * (1 - 1 / mechanism.width)
+    scores = _scores(shares, counts.n, information, counted) / spread
+    if spread > 1:
+        chance = float(_chance(np.array(_average(weights)), counted))
+        usual = (1 - 2 * chance) / math.sqrt(max(counts.n, 1) * chance * (1 - chance))
+        scores = _skewed(scores, weights, masses - expected, usual / spread**3)
+    if len(scores) > ENOUGH_FOR_SPREAD:
+        more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+        scores, errors = scores / more, errors * more
+    return Evidence(shares, scores, errors)
+
+
+def _unexpected(seen: Floats, law: Floats, n: Floats) -> Floats:
+    """Return the parts of a cohort's reports that buckets hold: where far more than expected, seen.
+
+    Such a bucket holds a common string that is not among the pieces, such as one with letters that
+    are not in the alphabet. It says nothing about the few pieces that share it.
+    """
+    above = np.maximum(seen, law)
+    deviance = n * (above * np.log(above / law) - (above - law))
+    return np.where(2 * deviance > FAR**2, above, law)
+
+
+def _spread(weights: Floats, left: Floats, n: int) -> float:
+    """Return the standard deviation of the scores of absent pieces, at least 1.
+
+    The bucket of an absent piece is any one of the cohort's, whatever the reports are. So how much
+    more the buckets of a cohort differ than by noise is known exactly.
+    """
+    varied = float(np.var(weights * left, axis=1).sum())
+    return max(1.0, math.sqrt(n * varied / _average(weights)))
+
+
+def _average(weights: Floats) -> float:
+    """Return the information of an absent piece, on average over hash functions; see `_added`."""
+    return float(weights.mean(axis=1).sum() * (1 - 1 / weights.shape[1]))
+
+
+def _skewed(scores: Floats, weights: Floats, left: Floats, usual: float) -> Floats:
+    """Return scores that are normal although the buckets of absent pieces are skewed.
+
+    ``usual`` is the skewness of binomial numbers, which the scores allow for already.
+
+    The few pieces that by chance share many buckets with a common unlisted string have large
+    scores. The skewness over all hash functions is known, as the spread is. Positive scores are
+    taken as those of a gamma variable with this skewness, and replaced by the signed root of its
+    deviance.
+    """
+    values = weights * left
+    away = values - values.mean(axis=1, keepdims=True)
+    second = float(np.mean(away**2, axis=1).sum())
+    skewness = float(np.mean(away**3, axis=1).sum()) / max(second, 1e-300) ** 1.5 - usual
+    if skewness <= 1e-6:
+        return scores
+    shape, above = 4 / skewness**2, np.maximum(scores, 0) * skewness / 2
+    deviance = 2 * shape * (above - np.log1p(above))
+    return np.where(scores > 0, np.sqrt(np.maximum(deviance, 0)), scores)
+
+
+def _added(layout: Layout, weights: Floats, left: Floats) -> tuple[Floats, Floats]:
+    """Return the share of each piece if it is added to those solved for, and its information.
+
+    A piece takes its share from all other strings, which are spread evenly over the buckets.
+    """
+    filled = 1 / layout.width
+    weighted = weights * left
+    own, on = layout.all_totals(weighted, weights)
+    information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
+    return (own - filled * float(weighted.sum())) / information, information
+
+
+def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
+    """Return signed roots of the binomial deviance between the share and none at all.
+
+    ``gain`` is by how much more often a report counts for the piece if it is held than if it is
+    absent. How often it counts then follows from the noise. Numbers of reports are whole, so half a
+    report is taken off the distance: otherwise single reports would say too much where few are
+    expected.
+    """
+    n, chance = max(n, 1), _chance(information, gain)
+    away = np.maximum(np.abs(gain * shares) - 0.5 / n, 0) * np.sign(shares)
+    seen = np.clip(chance + away, 1e-12, 1 - 1e-12)
+    deviance = seen * np.log(seen / chance) + (1 - seen) * np.log((1 - seen) / (1 - chance))
+    return np.asarray(np.sign(away) * np.sqrt(2 * n * np.maximum(deviance, 0)))
+
+
+def _chance(information: Floats, gain: float) -> Floats:
+    """Return how often a report counts for an absent piece: see `_scores`."""
+    chance = (1 - np.sqrt(np.maximum(1 - 4 * gain**2 / information, 0))) / 2
+    return np.asarray(np.clip(chance, 1e-12, 0.5))

@@ -1,0 +1,228 @@
+"""Find the strings that enough people hold, in counts of their prefixes or n-grams."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from murmurs.boundary.checks import real, shown, whole
+from murmurs.counts import Counts
+from murmurs.estimators import estimate
+from murmurs.estimators.estimation import Estimate
+from murmurs.hashing import strings
+from murmurs.inference.detection import Control
+from murmurs.mechanisms.products.closed import Product
+from murmurs.mechanisms.products.open import OpenProduct
+from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.over_ngrams import OverNGrams
+from murmurs.mechanisms.strings.prefixes import Prefixes
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.simplex import plausible
+from murmurs.questions.dictionary.discovery import Discovery
+from murmurs.questions.dictionary.letters import ALPHABET, Letters, letters_of
+from murmurs.questions.dictionary.ngrams import FoundByNGrams, search_ngrams
+from murmurs.questions.dictionary.power import Asked
+from murmurs.questions.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
+from murmurs.questions.dictionary.shares import fit_of
+
+BEAM = 2000
+"""Prefixes that are kept at each level."""
+
+MUCH = 0.25
+"""The share of "(other)" from which a note says what may be in it."""
+
+
+def discover(
+    counts: Counts,
+    *,
+    alphabet: str = ALPHABET,
+    corpus: Iterable[str] = (),
+    error_rate: float = 0.05,
+    control: Control = "bonferroni",
+    beam: int | None = None,
+    progress: Progress | None = None,
+) -> Discovery:
+    """Find the strings that enough people hold, from counts of `Prefixes` or `NGrams`.
+
+    ``alphabet`` are the letters that strings may consist of. The rest is for prefixes: if a
+    ``corpus`` of similar strings is given, the letter model is learnt from it, otherwise from the
+    prefixes that are found; ``beam`` prefixes (2000 by default) are kept at each level.
+    """
+    mechanism = _mechanism_of(counts)
+    if counts.n == 0:
+        raise ValueError("there are no reports to find strings in")
+    error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
+    if control not in ("bonferroni", "fdr"):
+        raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
+    if isinstance(corpus, str):
+        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
+    letters, known = letters_of(alphabet), [strings.normal(text) for text in corpus]
+    if isinstance(mechanism, NGrams):
+        for given, name in ((known, "corpus"), (beam, "beam")):
+            if given:
+                raise ValueError(f"a {name} is for prefixes; n-grams have none: leave it out")
+        by_ngrams = search_ngrams(
+            counts,
+            mechanism,
+            letters.alphabet,
+            error_rate=error_rate,
+            control=control,
+            progress=progress,
+        )
+        notes = () if by_ngrams.all_tested else (_NOT_ALL.format(f"{by_ngrams.tried:,}"),)
+        return _accept(counts, mechanism, letters, by_ngrams, error_rate, control, notes)
+    if known:
+        _learn_from(letters, known)
+    else:
+        _check_beginnings(letters, mechanism)
+    found = search(
+        counts,
+        mechanism,
+        letters,
+        beam=whole(BEAM if beam is None else beam, "beam", 1, 10**6),
+        learn=not known,
+        progress=progress,
+    )
+    return _accept(counts, mechanism, letters, found, error_rate, control, ())
+
+
+_NOT_ALL = (
+    "n-grams go together in more ways than can be tested: only the {} with the best evidence were"
+)
+
+
+def _accept(
+    counts: Counts,
+    mechanism: Asked,
+    letters: Letters,
+    found: Found | FoundByNGrams,
+    error_rate: float,
+    control: Control,
+    notes: tuple[str, ...],
+) -> Discovery:
+    """Return the strings that pass, the most common first, with their shares."""
+    accepted = _accepted(found, error_rate, control)
+    if not accepted:
+        return Discovery(
+            (), np.zeros(0), counts, mechanism, None, error_rate, control, found.tried, notes
+        )
+    texts = tuple(found.texts[i] for i in accepted)
+    margins = _margins(found, accepted, error_rate, control)
+    shares = _shares_of(counts, mechanism, texts, margins)
+    order = np.argsort(-shares.unbiased[: len(texts)], kind="stable")
+    labels = tuple(texts[i] for i in order.tolist())
+    p_values = np.exp(np.minimum(found.log_p[accepted][order], 0.0))
+    shares = _shares_of(counts, mechanism, labels, margins[order])
+    told = (*notes, *_notes(labels, mechanism, float(shares.unbiased[-1]), letters))
+    return Discovery(
+        labels,
+        p_values,
+        counts,
+        mechanism,
+        dataclasses.replace(shares, notes=(*told, *shares.notes)),
+        error_rate,
+        control,
+        found.tried,
+        told,
+    )
+
+
+def _shares_of(
+    counts: Counts, mechanism: Asked, labels: tuple[str, ...], margins: Floats
+) -> Estimate:
+    """Return the shares of strings, from the reports that saw them whole."""
+    if isinstance(mechanism, NGrams):
+        return estimate(mechanism.whole_counts(counts).over(labels))
+    fit = fit_of(counts, mechanism, labels, margins)
+    return Estimate(
+        fit.counts,
+        plausible(fit.unbiased),
+        "prefixes",
+        "strings were found by their prefixes, and each share comes from the reports that saw the "
+        "string whole",
+        fit=fit,
+    )
+
+
+def _mechanism_of(counts: object) -> Asked:
+    if not isinstance(counts, Counts):
+        raise TypeError(
+            f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
+            "dictionary.count(reports)"
+        )
+    mechanism = counts.mechanism
+    if isinstance(mechanism, Product | OpenProduct):
+        raise ValueError(
+            "these are counts of several questions: give those of the dictionary question alone, "
+            "counts.margin(number), numbered from 0"
+        )
+    if isinstance(mechanism, OverNGrams):
+        mechanism = mechanism.mechanism
+    if not isinstance(mechanism, Prefixes | NGrams):
+        raise ValueError(
+            f"counts of {counts.mechanism} do not hold prefixes or n-grams to search: ask with "
+            "murmurs.Dictionary"
+        )
+    return mechanism
+
+
+def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
+    many, first = len(letters.alphabet), mechanism.lengths[0]
+    if many ** (first - 1) * (many + 1) > MOST_BEGINNINGS:
+        raise ValueError(
+            f"an alphabet of {many} letters has {many**first:,} beginnings of {first} letters, and "
+            f"at most {MOST_BEGINNINGS:,} can be tried: leave letters out, give a corpus of "
+            "similar strings, or ask with a Dictionary of this alphabet, which begins with fewer "
+            f"letters (letters = {many} in a survey)"
+        )
+
+
+def _learn_from(letters: Letters, corpus: list[str]) -> None:
+    known = set(letters.alphabet)
+    usable = [text for text in corpus if known.issuperset(text)]
+    if not usable:
+        raise ValueError(
+            f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
+            f"{shown(letters.alphabet)}"
+        )
+    letters.learn(usable, [True] * len(usable), np.ones(len(usable)))
+
+
+def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control) -> list[int]:
+    """Return the strings to accept, by adjusted p-values."""
+    if control == "bonferroni":
+        return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
+    order = np.argsort(found.log_p, kind="stable")
+    limits = np.log(error_rate * np.arange(1, len(order) + 1))
+    below = np.flatnonzero(found.log_p[order] <= limits)
+    return order[: below[-1] + 1].tolist() if len(below) else []
+
+
+def _margins(
+    found: Found | FoundByNGrams, accepted: list[int], error_rate: float, control: Control
+) -> Floats:
+    """Return by how many standard errors the accepted strings passed; n-grams have no such rule."""
+    if isinstance(found, FoundByNGrams):
+        return np.full(len(accepted), np.inf)
+    limit = error_rate if control == "bonferroni" else error_rate * len(accepted)
+    return found.margins(math.log(limit))[accepted]
+
+
+def _notes(
+    labels: tuple[str, ...], mechanism: Asked, other: float, letters: Letters
+) -> tuple[str, ...]:
+    notes = []
+    longest = mechanism.longest
+    cut = sum(len(label) == longest for label in labels)
+    if cut:
+        what = "1 string has" if cut == 1 else f"{cut} strings have"
+        notes.append(f"{what} {longest} letters, the most that were asked for, and may go on")
+    if other > MUCH:
+        notes.append(
+            "the strings in (other) are too rare to be found, or have letters outside the alphabet "
+            + shown(letters.alphabet, 100)
+        )
+    return tuple(notes)

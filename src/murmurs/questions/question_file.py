@@ -1,0 +1,76 @@
+"""QuestionFile: a question as people write it in a survey file, completed when it is read."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from murmurs import mechanisms
+from murmurs.boundary.checks import shown
+from murmurs.boundary.documents import reading_as
+from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
+from murmurs.questions.question import Question
+
+
+class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of a question in a survey file."""
+
+    name: str
+    mechanism: dict[str, Any] | None = None
+    labels: list[str] = []
+    text: str = ""
+    epsilon: float | None = None
+    people: int | None = None
+    open: bool | None = None
+    ordered: bool = False
+
+    def settled(self) -> Question:
+        """Return the question, with what the file leaves open filled in."""
+        rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
+        mechanism = None if self.mechanism is None else self._made(dict(self.mechanism))
+        return Question(
+            self.name,
+            tuple(self.labels),
+            cast(Any, mechanism),
+            self.text,
+            ordered=self.ordered,
+            **cast(Any, rest),
+        )
+
+    def _made(self, mechanism: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
+        name = shown(self.name)
+        over = sorted(mechanisms.OF_CANDIDATES & set(mechanism))
+        if over:
+            raise ValueError(
+                f"question {name} has {over[0]!r} in its mechanism: a survey lists no candidates, "
+                "give them when estimating"
+            )
+        kind = str(mechanism.get("name"))
+        if kind in mechanisms.survey_designs.BY_NAME:
+            return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
+        if kind not in [*mechanisms.OPEN, "Design", "Dictionary", "NGrams", "Product"]:
+            if not self.labels:
+                raise ValueError(
+                    f"question {name} has no labels; only open mechanisms "
+                    f"({', '.join(mechanisms.OPEN)}) and designs do without"
+                )
+            mechanism = {"k": len(self.labels), **mechanism}
+        return self._single(mechanism)
+
+    def _single(self, document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
+        """Return the mechanism of one question; a product is that of several."""
+        made = mechanisms.from_document(document)
+        if isinstance(made, mechanisms.Product | mechanisms.OpenProduct):
+            raise ValueError(
+                f"question {shown(self.name)} has a Product for a mechanism, which is that of "
+                "several questions: list these one by one, and their names in a [[joint]]"
+            )
+        return made
+
+
+def question_from_document(document: Any) -> Question:
+    """Return the question that a JSON object describes; the inverse of ``to_document``."""
+    with reading_as("a question"):
+        file = msgspec.convert(document, QuestionFile)
+    return file.settled()

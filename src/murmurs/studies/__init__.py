@@ -1,0 +1,1 @@
+"""Studies: errors of mechanisms and estimators, measured on simulated populations."""

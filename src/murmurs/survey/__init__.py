@@ -1,0 +1,1 @@
+"""The survey: the public document, its terms, and what follows from them."""
