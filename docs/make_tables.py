@@ -12,7 +12,7 @@ are those of pyproject.toml, each module with the first sentence of its docstrin
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
 rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
 what each memory of a device promises, with and without its price; those of `http_tables` what
-the collector declares.
+the collector declares; ``peers`` in the README what the pages of results measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from docs import http_tables
+from docs import http_tables, peers_table
 
 from murmurs import KRR, Subset, estimators
 from murmurs.devices.device import MEMORIES
@@ -77,6 +77,8 @@ def table(name: str) -> str:
     """Return a table by its name in the pages."""
     if name in http_tables.TABLES:
         return http_tables.TABLES[name]()
+    if name == "peers":
+        return peers_table.peers()
     if name == "layers":
         return layers()
     if name == "estimators":
@@ -199,7 +201,7 @@ def fill(text: str) -> str:
 def main() -> None:
     """Print every table, or write the pages."""
     if "--write" in sys.argv[1:]:
-        for page in sorted(DOCS.rglob("*.md")):
+        for page in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
             page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
     for name in ("layers", "best", "estimators", "accuracy", *NAMES):

@@ -23,9 +23,12 @@ from murmurs.mechanisms.strings.prefix_levels import planned
 from tests.pages import DOCS, PAGES, README, blocks, commands, run, section, type_in, write_files
 from tests.printed import same
 
+TOUR = DOCS / "tour.md"
+MECHANISMS = DOCS / "mechanisms" / "index.md"
 
-def test_the_shell_tour_of_the_readme_runs(tmp_path: Path) -> None:
-    text = README.read_text(encoding="utf-8")
+
+def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
+    text = TOUR.read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == ["coffee.toml", "answers.txt"]
     [script] = [block for block in blocks(text, "sh") if "murmurs publish" in block]
     printed = run(script, tmp_path)
@@ -98,8 +101,8 @@ def test_the_scripts_of_the_cookbook_end_with_pictures(
     assert sorted(path.name for path in tmp_path.glob("*.png")) == pictures
 
 
-def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_the_table_of_mechanisms_is_that_of_today() -> None:
+    text = MECHANISMS.read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[`(\w+)`\]\(.*?\) \| .* \| (\d+) \| (\S+) \|$", text, re.MULTILINE)
     assert {name for name, _, _ in rows} == set(BY_NAME)
     assert len(rows) == len(BY_NAME)
@@ -118,8 +121,8 @@ def test_the_table_of_mechanisms_in_the_readme_is_that_of_today() -> None:
 
 
 def test_the_table_of_mechanisms_for_strings_is_that_of_today() -> None:
-    text = README.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[`(\w+)`\]\([^|]*\) \| [^|]* \| (\d+) \|$", text, re.MULTILINE)
+    text = MECHANISMS.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[`(\w+)`\]\([^|]*\) (?:\| [^|]* ){2}\| (\d+) \|$", text, re.MULTILINE)
     made = (
         ORR(epsilon=1.0, width=8, cohorts=256),
         ORappor(epsilon=1.0, width=128, cohorts=256),
@@ -132,11 +135,11 @@ def test_the_table_of_mechanisms_for_strings_is_that_of_today() -> None:
 
 def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
     tables: list[str] = []
-    for page in DOCS.rglob("*.md"):
+    for page in (README, *DOCS.rglob("*.md")):
         text = page.read_text(encoding="utf-8")
         assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
-    others = ["best", "layers", "estimators", "accuracy", "memories", "promises"]
+    others = ["best", "layers", "estimators", "accuracy", "memories", "promises", "peers"]
     others += list(TABLES)
     assert sorted(tables) == sorted([*NAMES, *others])
 
@@ -217,7 +220,7 @@ def test_extras_that_pages_name_exist() -> None:
     extras = set(project["project"]["optional-dependencies"])
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     named = set(re.findall(r"murmurs\[(\w+)\]", text))
-    install = section(README.read_text(encoding="utf-8"), "Install")
+    install = section(TOUR.read_text(encoding="utf-8"), "Install")
     rows = re.findall(r"^\| (`.*?) \|", install, re.MULTILINE)
     listed = set(re.findall(r"`(\w+)`", " ".join(rows))) | {"fast"}
     assert named <= extras
