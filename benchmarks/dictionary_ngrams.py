@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import murmurs as mm
-from murmurs import NGrams
+from murmurs.mechanisms import NGrams
 from murmurs.questions.dictionary.ngrams import search_ngrams
 from murmurs_papers.fanti2016_ngrams import (
     EPSILON,

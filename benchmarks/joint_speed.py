@@ -118,7 +118,7 @@ def against_google(n: int, executable: Path | None) -> list[dict[str, Any]]:
     bits = mm.SUE(k=10, epsilon=3.0)
     strings = [f"string {j}" for j in range(49)]
     rappor = mm.Rappor(width=32, hashes=2, cohorts=64, f=0.0, p=0.25, q=0.75)
-    flag = mm.BooleanRappor(f=0.0, p=0.25, q=0.75)
+    flag = mm.mechanisms.BooleanRappor(f=0.0, p=0.25, q=0.75)
     margin = 0.93 ** np.arange(50)
     true = np.linspace(0.9, 0.1, 50)
     cells = np.column_stack([margin * (1 - true), margin * true])
@@ -165,7 +165,7 @@ def other(n: int, times: int) -> list[dict[str, Any]]:
     margin = 0.82 ** np.arange(100)
     margin /= margin.sum()
     sue = mm.SUE(k=100, epsilon=3.0)
-    both, top = mm.Product((sue, sue)), mm.Product((mm.Among(sue, range(5)),) * 2)
+    both, top = mm.Product((sue, sue)), mm.Product((mm.mechanisms.Among(sue, range(5)),) * 2)
     own = np.append(margin[:5], margin[5:].sum())
     truth = np.outer(own, own)
     errors: dict[str, list[float]] = {}

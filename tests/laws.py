@@ -24,9 +24,7 @@ from murmurs import (
     ORR,
     OUE,
     SUE,
-    Among,
     BasicRappor,
-    BooleanRappor,
     CountMeanSketch,
     Design,
     Hadamard,
@@ -39,7 +37,7 @@ from murmurs import (
     Rappor,
     Subset,
 )
-from murmurs.mechanisms import NGrams, Over, OverNGrams, Prefixes, Product
+from murmurs.mechanisms import Among, BooleanRappor, NGrams, Over, OverNGrams, Prefixes, Product
 from murmurs.mechanisms.mechanism import Mechanism
 from tests.walk import sampled
 

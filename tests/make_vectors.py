@@ -33,7 +33,6 @@ from murmurs import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
-    OpenProduct,
     ORappor,
     PermutedRappor,
     PermutedRR,
@@ -46,7 +45,7 @@ from murmurs import (
 from murmurs.boundary.documents import canonical
 from murmurs.client import limits
 from murmurs.devices.device import MEMORIES
-from murmurs.mechanisms import Design, NGrams, Prefixes
+from murmurs.mechanisms import Design, NGrams, OpenProduct, Prefixes
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.survey.terms import period_number
 

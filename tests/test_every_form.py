@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from murmurs import KRR, ORR, OUE, Joint, LocalHashing, OpenProduct, Product, Question, Subset
+from murmurs import KRR, ORR, OUE, Joint, LocalHashing, Product, Question, Subset
+from murmurs.mechanisms import OpenProduct
 from murmurs.mechanisms.mechanism import AnyMechanism
 from murmurs.wire import BadReportError, Category, Reports
 from murmurs.wire.forms import arrays

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import xxhash
 
-from murmurs import ORR, Given, OpenProduct, ORappor, Product, Rappor, Subset, Survey
+from murmurs import ORR, Given, ORappor, Product, Rappor, Subset, Survey
 from murmurs.boundary.documents import canonical
 from murmurs.client.limits import chance_of_draw, draw
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
-from murmurs.mechanisms import BY_NAME, Design, NGrams, Prefixes, from_document
+from murmurs.mechanisms import BY_NAME, Design, NGrams, OpenProduct, Prefixes, from_document
 from murmurs.mechanisms.closed.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
 from murmurs.survey.terms import FIELDS, period_number

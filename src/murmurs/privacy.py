@@ -15,6 +15,20 @@ from numbers import Rational
 
 from murmurs.boundary.checks import real
 
+__all__ = [
+    "LARGEST_EPSILON",
+    "SCALE",
+    "SMALLEST_EPSILON",
+    "check_epsilon",
+    "check_promise",
+    "exp_below",
+    "flip_numerator",
+    "flip_ratio",
+    "log_above",
+    "truth_numerator",
+    "truth_ratio",
+]
+
 SCALE = 2**53
 """The denominator of every probability; numerators are exact in binary64, so also in JavaScript."""
 

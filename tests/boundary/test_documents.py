@@ -16,6 +16,9 @@ from murmurs.hashing.layout import listed
 from murmurs.mechanisms import (
     BY_NAME,
     OPEN,
+    Among,
+    BooleanRappor,
+    OpenProduct,
     Over,
     Prefixes,
     counts_from_document,
@@ -39,7 +42,7 @@ ALL: list[Any] = [
     ORappor(epsilon=4.0, width=4, cohorts=2, hashes=2, salt=7),
     Rappor(width=4, hashes=2, cohorts=2, f=0.25, p=0.125, q=0.875, salt=7),
     Prefixes(epsilon=2.0, width=4, levels=((2, 3), (4, 2)), salt=3),
-    mm.OpenProduct([ORR(epsilon=1.0, width=3, cohorts=3), KRR(k=2, epsilon=1.0)]),
+    OpenProduct([ORR(epsilon=1.0, width=3, cohorts=3), KRR(k=2, epsilon=1.0)]),
     GOOGLE,
     GOOGLE.over(TEXTS),
     GOOGLE.over(TEXTS, complete=True),
@@ -63,10 +66,10 @@ def test_every_kind_is_there() -> None:
         Over,
         Mapped,
         mm.Design,
-        mm.BooleanRappor,
-        mm.Among,
+        BooleanRappor,
+        Among,
         mm.Product,
-        mm.OpenProduct,
+        OpenProduct,
         OverNGrams,
     }
 
@@ -83,7 +86,7 @@ def test_a_mechanism_is_read_back(mechanism: Any) -> None:
 
 @every
 def test_counts_are_read_back(mechanism: Any) -> None:
-    listed_ones = [["tea"], None] if isinstance(mechanism, mm.OpenProduct) else ["tea", "mate"]
+    listed_ones = [["tea"], None] if isinstance(mechanism, OpenProduct) else ["tea", "mate"]
     source = mechanism if hasattr(mechanism, "k") else mechanism.over(listed_ones)
     drawn = source.simulate([3] * source.k, np.random.default_rng(1))
     for counts in (Counts(mechanism, drawn.n, drawn.cells), mechanism.count([])):

@@ -17,15 +17,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from murmurs import BooleanRappor, Counts, Rappor, estimate
+from murmurs import Counts, Rappor, estimate
 from murmurs.cli import main
 from murmurs.cli.rappor import command as group
+from murmurs.mechanisms import BooleanRappor
 from murmurs.rappor.clients import to_text
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import read_map
 from murmurs.rappor.params import read_params
 from murmurs.rappor.reports import write_reports
-from murmurs.rappor.results import read_results
+from murmurs.rappor.result_rows import read_results
 from murmurs.wire import CohortBits
 from tests.pages import DOCS, commands, type_in, write_files
 from tests.printed import same

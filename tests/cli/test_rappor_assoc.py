@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from murmurs import BooleanRappor, Product, Rappor
+from murmurs import Product, Rappor
+from murmurs.mechanisms import BooleanRappor
 from murmurs.rappor import associate, read_map, read_pairs, read_params, write_map
 from tests.cli.test_rappor import PARAMS, STRINGS, bad, good, write_pairs
 

@@ -161,8 +161,8 @@ def test_every_kind_of_mechanism_is_estimated() -> None:
         Over,
         Product,
         mm.Design,
-        mm.BooleanRappor,
-        mm.Among,
+        mm.mechanisms.BooleanRappor,
+        mm.mechanisms.Among,
         mm.Product,
     }
     assert len(pairs(ALL)) > len(pairs(ALL, refused=True)) > 0

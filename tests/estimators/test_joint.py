@@ -18,6 +18,7 @@ from murmurs.estimators import BY_NAME, em, independence, joint
 from murmurs.estimators.methods.joint import chance_below, face_dimension, stands_out
 from murmurs.estimators.ratio_laws import edges, gamma_below, ratio_laws
 from murmurs.estimators.residual import free_cells, residual, residual_in_cohorts, side_of
+from murmurs.mechanisms import OpenProduct
 from murmurs.numerics import normal
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.tables import beyond, margin, outer, rake
@@ -282,7 +283,7 @@ def test_it_is_the_default_for_several_questions_and_refuses_one() -> None:
 def test_a_table_needs_reports_and_candidates() -> None:
     with pytest.raises(ValueError, match="there are no reports to estimate from"):
         joint(pair().count([]))
-    both = mm.OpenProduct((mm.ORR(epsilon=2.0, width=8, cohorts=8), mm.KRR(k=2, epsilon=1.0)))
+    both = OpenProduct((mm.ORR(epsilon=2.0, width=8, cohorts=8), mm.KRR(k=2, epsilon=1.0)))
     rng = np.random.default_rng(1)
     counts = both.count(both.encode_many([["tea", "mate"] * 200, [0, 1] * 200], rng))
     with pytest.raises(ValueError, match="asks an open question: say which strings to look for"):

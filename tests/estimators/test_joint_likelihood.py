@@ -30,6 +30,7 @@ from murmurs.estimators import (
 from murmurs.estimators.methods.report_likelihood import most_likely
 from murmurs.estimators.newton import newton
 from murmurs.estimators.steps import step_of
+from murmurs.mechanisms import Among, BooleanRappor
 from murmurs.numerics.arrays import Floats
 
 FALSE_ALARM = 1e-6
@@ -52,13 +53,13 @@ MIXED: list[mm.Product] = [
     product(
         [
             mm.Rappor(width=8, hashes=2, cohorts=4, f=0.2, p=0.25, q=0.75).over(WORDS),
-            mm.BooleanRappor(f=0.2, p=0.25, q=0.75),
+            BooleanRappor(f=0.2, p=0.25, q=0.75),
         ]
     ),
     product(
         [
-            mm.Among(mm.SUE(k=20, epsilon=3.0), [4, 1]),
-            mm.Among(mm.OUE(k=30, epsilon=3.0), range(13)),
+            Among(mm.SUE(k=20, epsilon=3.0), [4, 1]),
+            Among(mm.OUE(k=30, epsilon=3.0), range(13)),
         ]
     ),
 ]
@@ -331,7 +332,7 @@ def test_the_printed_law_of_other_answers_is_wrong_and_the_corrected_one_ours() 
     corrected = (bits[:4] - q * own - p * (n * listed - own)) / (n * (1 - listed))
     np.testing.assert_allclose(printed, 0, atol=1e-9)
     np.testing.assert_allclose(corrected, p)
-    among = mm.Among(sue, range(4))
+    among = Among(sue, range(4))
     (piece,) = among.evidence(sue.encode_many([11] * 50, np.random.default_rng(2)))
     rows = piece.rows(slice(None))
     flags = np.unpackbits(
@@ -353,7 +354,7 @@ def test_leaving_other_answers_out_is_biased_and_one_answer_for_them_is_not() ->
     table = table_of_many(rng)
     sue = mm.SUE(k=12, epsilon=3.0)
     reports = product([sue, sue]).encode_many(rng.choice(144, 240_000, p=table.ravel()), rng)
-    top = product([mm.Among(sue, range(4))] * 2)
+    top = product([Among(sue, range(4))] * 2)
     found = report_likelihood(top, reports).shares.reshape(5, 5)
     truth = collapsed(table, 4)
     assert np.abs(found - truth).sum() < 0.06
@@ -371,7 +372,7 @@ def test_other_answers_by_subtraction_from_the_margins() -> None:
     both = product([sue, sue])
     reports = both.encode_many(rng.integers(0, 144, 3000), rng)
     whole = mm.estimate(both.count(reports), "unbiased").shares.reshape(12, 12)
-    top = product([mm.Among(sue, range(4))] * 2)
+    top = product([Among(sue, range(4))] * 2)
     counts = top.count(reports)
     assert counts.cells.shape == (5, 5)  # the reports themselves, and four bits, on each axis
     found = mm.estimate(counts, "unbiased").shares.reshape(5, 5)
@@ -391,17 +392,20 @@ def test_listed_answers_that_are_none_are_refused() -> None:
         (range(4), "different ones, at least one and fewer than 4"),
     ):
         with pytest.raises(ValueError, match=re.escape(rule)):
-            mm.Among(sue, listed)  # type: ignore[arg-type]
+            Among(sue, listed)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="among those of a unary encoding, such as SUE"):
-        mm.Among(mm.KRR(k=4, epsilon=1.0), [1])  # type: ignore[arg-type]
-    assert mm.mechanisms.from_document(mm.Among(sue, [2]).to_document()) == mm.Among(sue, [2])
+        Among(mm.KRR(k=4, epsilon=1.0), [1])  # type: ignore[arg-type]
+    assert mm.mechanisms.from_document(Among(sue, [2]).to_document()) == Among(sue, [2])
     with pytest.raises(ValueError, match="Among has a mechanism and a list of answers"):
         mm.mechanisms.from_document({"name": "Among"})
 
 
 def test_a_boolean_is_one_bit_of_basic_rappor() -> None:
-    flag, bits = mm.BooleanRappor(f=0.3, p=0.2, q=0.9), mm.BasicRappor(k=2, f=0.3, p=0.2, q=0.9)
+    flag, bits = (
+        BooleanRappor(f=0.3, p=0.2, q=0.9),
+        mm.BasicRappor(k=2, f=0.3, p=0.2, q=0.9),
+    )
     assert (flag.one, flag.zero) == (bits.one, bits.zero)
     assert flag.epsilon == pytest.approx(math.log((1 - flag.zero) / (1 - flag.one)))
     with pytest.raises(ValueError, match="tells nothing"):
-        mm.BooleanRappor(f=1.0, p=0.2, q=0.9)
+        BooleanRappor(f=1.0, p=0.2, q=0.9)

@@ -330,7 +330,7 @@ def test_what_cannot_be_tested_is_refused() -> None:
     counts, bits = independent(PAIRS["KRR"], 100, rng), independent(PAIRS["OUE"], 100, rng)
     hashed = independent(PAIRS["ORR x ORR"], 100, rng)
     one = mm.KRR(k=2, epsilon=1.0).count([0, 1])
-    open_one = mm.OpenProduct((ORR, mm.KRR(k=2, epsilon=1.0)))
+    open_one = mm.mechanisms.OpenProduct((ORR, mm.KRR(k=2, epsilon=1.0)))
     strings = open_one.count(open_one.encode_many([["tea"], [0]]))
     with pytest.raises(TypeError, match="needs counts of a Product"):
         mm.associate(one)

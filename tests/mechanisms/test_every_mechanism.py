@@ -61,8 +61,8 @@ def test_every_kind_is_in_the_battery() -> None:
         *BY_NAME.values(),
         Over,
         mm.Design,
-        mm.BooleanRappor,
-        mm.Among,
+        mm.mechanisms.BooleanRappor,
+        mm.mechanisms.Among,
         Product,
         OverNGrams,
     }  # an open mechanism is held to it over candidates
@@ -87,7 +87,7 @@ def test_the_largest_ratio_of_the_law_is_exactly_as_told(mechanism: AnyMechanism
     largest = max(a[report] / b[report] for a, b in itertools.permutations(rows, 2) for report in a)
     assert largest == mechanism.ratio
     assert largest <= exp_below(mechanism.epsilon) or isinstance(
-        mechanism, mm.BasicRappor | mm.BooleanRappor
+        mechanism, mm.BasicRappor | mm.mechanisms.BooleanRappor
     )
     assert mechanism.epsilon_realised <= mechanism.epsilon
     assert mechanism.epsilon_realised == pytest.approx(math.log(largest), rel=1e-14)

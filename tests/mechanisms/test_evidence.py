@@ -32,7 +32,7 @@ def likelihoods(mechanism: AnyMechanism, reports: Any) -> np.ndarray[Any, np.dty
     return out
 
 
-NOT_WHOLE = mm.Among | OverNGrams
+NOT_WHOLE = mm.mechanisms.Among | OverNGrams
 WHOLE = [m for m in laws.SMALL if not any(isinstance(p, NOT_WHOLE) for p in (m, *parts_of(m)))]
 """Mechanisms that use whole reports; `Among` uses some of their bits (test_joint_likelihood.py)."""
 

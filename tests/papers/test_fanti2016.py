@@ -144,7 +144,7 @@ def test_em_finds_the_table_of_reports_without_noise() -> None:
 
 def test_a_larger_factor_raises_the_threshold_and_drops_edges() -> None:
     rng = np.random.default_rng(1)
-    asked = mm.NGrams.splitting(9.0, longest=4)
+    asked = mm.mechanisms.NGrams.splitting(9.0, longest=4)
     texts = ["abba", "cafe", "face", "bead"]
     counts = asked.over(texts, complete=True).simulate([5000] * 4, rng)
     found = [search_ngrams(counts, asked, "abcdef", factor=x) for x in (1.0, 1000.0)]

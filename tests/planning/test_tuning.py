@@ -17,8 +17,8 @@ from murmurs import estimators
 from murmurs.cli import main
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.numerics.arrays import Floats
-from murmurs.planning.expected_loss import KINDS, Choice
 from murmurs.planning.identifiability import cohorts_needed, identifiable
+from murmurs.planning.loss_model import KINDS, Choice
 from murmurs.planning.tuning import Tuning, expected_loss, tune
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 6.0)

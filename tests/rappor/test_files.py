@@ -18,7 +18,7 @@ from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.params import read_params, write_params
 from murmurs.rappor.reports import read_reports, write_reports
-from murmurs.rappor.results import Result, read_results, results, write_results
+from murmurs.rappor.result_rows import Result, read_results, results, write_results
 from murmurs.wire import Reports
 
 PARAMS = "k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n"

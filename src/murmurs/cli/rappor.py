@@ -42,7 +42,7 @@ from murmurs.rappor.csv_files import csv_text
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.params import read_params
 from murmurs.rappor.reports import read_reports
-from murmurs.rappor.results import Result, results, write_results
+from murmurs.rappor.result_rows import Result, results, write_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

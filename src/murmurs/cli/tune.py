@@ -6,8 +6,8 @@ import click
 
 from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
 from murmurs.cli.suggestions import Choice
-from murmurs.planning.expected_loss import KINDS
 from murmurs.planning.identifiability import identifiable
+from murmurs.planning.loss_model import KINDS
 from murmurs.planning.tuning import LOSSES, tune
 from murmurs.present.text import table
 

@@ -20,12 +20,13 @@ from murmurs.estimators.methods.selection import selection
 from murmurs.estimators.methods.shrinkage import shrinkage
 from murmurs.estimators.methods.simplex import simplex
 from murmurs.estimators.methods.unbiased import unbiased
-from murmurs.estimators.precondition import usable
+from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.estimators.uncertainty import information, likelihood_covariance
 
 __all__ = [
     "BY_NAME",
     "NoiseDominates",
+    "UnfitCountsError",
     "base_cut",
     "clipped",
     "composite",

@@ -17,6 +17,7 @@ from murmurs.mechanisms.closed.local_hashing import LocalHashing
 from murmurs.mechanisms.closed.projective import ProjectiveGeometry
 from murmurs.mechanisms.closed.subset import Subset
 from murmurs.mechanisms.closed.unary import OUE, SUE
+from murmurs.mechanisms.custom import CustomMechanism
 from murmurs.mechanisms.designs import known as survey_designs
 from murmurs.mechanisms.designs.design import Design
 from murmurs.mechanisms.hashed.cohorts import Over
@@ -43,6 +44,7 @@ __all__ = [
     "KRR",
     "LOLOHA",
     "LOSUE",
+    "OPEN",
     "ORR",
     "OUE",
     "SUE",
@@ -50,13 +52,16 @@ __all__ = [
     "BasicRappor",
     "BooleanRappor",
     "CountMeanSketch",
+    "CustomMechanism",
     "Design",
     "Hadamard",
     "HadamardSketch",
     "LocalHashing",
     "Mapped",
+    "Mechanism",
     "NGrams",
     "ORappor",
+    "OpenMechanism",
     "OpenProduct",
     "Over",
     "OverNGrams",

@@ -40,6 +40,11 @@ def scatter(people: Integers, rng: np.random.Generator) -> Integers:
     parity(x & y) == r. The result counts them by [m, y]. People are split by the highest bit of y,
     then by the next. A bit is a fair coin, except at the last one-bit of x, where the parity
     decides it. This takes O(K log K) binomial draws, however many people there are.
+
+    >>> state = np.zeros((1, 2, 8), np.int64)
+    >>> state[0, 0, 5] = 10**12  # x is 101: bits 0 and 2 of y must agree
+    >>> (scatter(state, np.random.default_rng(1)) / 10**12).round(4).tolist()
+    [[0.25, 0.0, 0.25, 0.0, 0.0, 0.25, 0.0, 0.25]]
     """
     groups, _, size = people.shape
     state = people

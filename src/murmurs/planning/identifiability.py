@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from murmurs.boundary.checks import real, whole
-from murmurs.planning.expected_loss import MOST_COHORTS
+from murmurs.planning.loss_model import MOST_COHORTS
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from murmurs.boundary.checks import real, whole
 from murmurs.mechanisms.hashed.orappor import MOST_HASHES
 from murmurs.mechanisms.hashed.permuted import MOST_PERMUTED
 from murmurs.numerics.arrays import Floats
-from murmurs.planning.expected_loss import (
+from murmurs.planning.loss_model import (
     KINDS,
     MOST_COHORTS,
     Choice,

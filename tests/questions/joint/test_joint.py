@@ -394,7 +394,7 @@ def test_dictionaries_are_asked_together_only_with_their_own_cohorts() -> None:
 
 
 def test_a_single_string_is_no_column() -> None:
-    both = mm.OpenProduct([ORR(epsilon=1.0, width=4, cohorts=3), KRR(k=2, epsilon=1.0)])
+    both = mm.mechanisms.OpenProduct([ORR(epsilon=1.0, width=4, cohorts=3), KRR(k=2, epsilon=1.0)])
     with pytest.raises(TypeError, match="question 0: answers are a list of strings, not one"):
         both.encode_many(["ab", [0, 1]])
     for wrong in (None, "ab"):
