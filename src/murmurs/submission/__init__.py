@@ -6,13 +6,20 @@ at all, and counts it once, however often its id arrives. A request holds one su
 """
 
 from murmurs.submission.form import SubmissionForm
-from murmurs.submission.requests import read_bytes, read_json
+from murmurs.submission.requests import (
+    batches_in_bytes,
+    batches_in_json,
+    read_bytes,
+    read_json,
+)
 from murmurs.submission.submission import (
     BINARY_TYPE,
     ID_BYTES,
     JSON_TYPE,
     BadSubmissionError,
+    Batch,
     Submission,
+    batches_of,
 )
 
 __all__ = [
@@ -20,8 +27,12 @@ __all__ = [
     "ID_BYTES",
     "JSON_TYPE",
     "BadSubmissionError",
+    "Batch",
     "Submission",
     "SubmissionForm",
+    "batches_in_bytes",
+    "batches_in_json",
+    "batches_of",
     "read_bytes",
     "read_json",
 ]

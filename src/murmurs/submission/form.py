@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import secrets
-import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
+from murmurs.submission.binary_form import COLUMN, FORMAT, HEADER, ID, MAGIC, alike, fingerprint_at
 from murmurs.submission.json_form import (
     JSONForm,
     column_in,
-    identity_of,
+    ids_of,
     one_in,
     refuse_repeated_keys,
 )
@@ -23,19 +25,12 @@ from murmurs.submission.submission import (
     ID_BYTES,
     NO_SUBMISSION,
     BadSubmissionError,
+    Batch,
     Submission,
     too_many_people,
 )
 from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Shape, forms
-
-MAGIC = b"MRMS"
-FORMAT = 1
-
-_HEADER = struct.Struct("<4sB32s16sHHI")
-"""Magic, format, fingerprint, id, segment (0 for none, else its number + 1), columns, people."""
-
-_COLUMN = struct.Struct("<H")
 
 
 class SubmissionForm:
@@ -87,7 +82,10 @@ class SubmissionForm:
             except BadReportError as error:
                 raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
             packed[name] = b"".join(parts)
-        return self._checked(secrets.token_bytes(ID_BYTES) if id is None else id, packed, segment)
+        identity = secrets.token_bytes(ID_BYTES) if id is None else id
+        if len(identity) != ID_BYTES:
+            raise BadSubmissionError("form", f"an id has {ID_BYTES} bytes, not {len(identity)}")
+        return next(self._checked(identity, packed, segment).each())
 
     def to_json(self, submission: Submission) -> bytes:
         """Return a submission as JSON, with each report in its JSON form."""
@@ -108,16 +106,16 @@ class SubmissionForm:
         """Return the submission that JSON describes; refuse any other, with the reason."""
         found = one_in(data)
         self._check_fingerprint(found.survey)
-        (taken,) = self.taken([found])
-        refuse_repeated_keys(data, [found])
-        return taken
+        ((_, taken),) = self.taken([found], [[0]])
+        refuse_repeated_keys(data, [(found, 1)])
+        return next(taken.each())
 
     def to_bytes(self, submission: Submission) -> bytes:
         """Return a submission as bytes; their number depends only on questions and people."""
         segment = 0
         if submission.segment is not None:
             segment = self._segments.index(submission.segment) + 1
-        head = _HEADER.pack(
+        head = HEADER.pack(
             MAGIC,
             FORMAT,
             self._digest,
@@ -128,18 +126,18 @@ class SubmissionForm:
         )
         numbers = sorted(self._numbers[name] for name in submission.reports)
         columns = (submission.reports[self._names[number]] for number in numbers)
-        return b"".join((head, *map(_COLUMN.pack, numbers), *columns))
+        return b"".join((head, *map(COLUMN.pack, numbers), *columns))
 
     def from_bytes(self, data: bytes) -> Submission:
         """Return the submission that the bytes represent; refuse any other, with the reason."""
         self._check_fingerprint(fingerprint_at(data, 0))
-        found, end = self.next_in(data, 0)
+        found, end = self.next_in(data, 0, 1)
         if end != len(data):
             raise BadSubmissionError("form", "something follows the last report")
         self.check_reports([found])
-        return found
+        return next(found.each())
 
-    def check_reports(self, submissions: Sequence[Submission]) -> None:
+    def check_reports(self, submissions: Sequence[Batch | Submission]) -> None:
         """Refuse packed reports that are none of their question's; all are checked at once."""
         columns: dict[str, list[bytes]] = {}
         for submission in submissions:
@@ -160,79 +158,94 @@ class SubmissionForm:
                 f"{self.survey.short_fingerprint}",
             )
 
-    def next_in(self, data: bytes, place: int) -> tuple[Submission, int]:
-        """Return the submission at a place of some bytes, and where it ends.
+    def next_in(self, data: bytes, place: int, most: int | None = None) -> tuple[Batch, int]:
+        """Return the submission at a place and those alike that follow, and where they end.
 
-        Its reports are not checked yet: that is for `check_reports`.
+        There are at most ``most``. Their reports are not checked yet: that is for `check_reports`.
         """
-        _, _, _, identity, segment, count, people = _HEADER.unpack_from(data, place)
+        _, _, _, identity, segment, count, people = HEADER.unpack_from(data, place)
         if segment > len(self._segments):
             raise BadSubmissionError("segment", f"there is no segment with the number {segment}")
-        at = place + _HEADER.size
-        place = at + count * _COLUMN.size
-        if place > len(data):
+        at = place + HEADER.size
+        start = end = at + count * COLUMN.size
+        if end > len(data):
             raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its header")
-        columns: dict[str, bytes] = {}
+        spans: dict[str, slice] = {}
         before = -1
         for i in range(count):
-            (number,) = _COLUMN.unpack_from(data, at + i * _COLUMN.size)
+            (number,) = COLUMN.unpack_from(data, at + i * COLUMN.size)
             if not before < number < len(self._names):
                 raise BadSubmissionError(
                     "question",
                     f"question number {number} is not one of {len(self._names)}, in order",
                 )
             name, before = self._names[number], number
-            end = place + people * self._sizes[name]
+            spans[name] = slice(end - place, end - place + people * self._sizes[name])
+            end = place + spans[name].stop
             if end > len(data):
                 raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its reports")
-            columns[name], place = data[place:end], end
         named = self._segments[segment - 1] if segment else None
-        return self._checked(identity, columns, named), place
+        several = alike(data, place, start - place, end - place, most)
+        if several == 1:
+            columns = {n: data[place + s.start : place + s.stop] for n, s in spans.items()}
+            return self._checked(identity, columns, named), end
+        end = place + several * (end - place)
+        rows = np.frombuffer(data, np.uint8, end - place, place).reshape(several, -1)
+        columns = {name: rows[:, span].tobytes() for name, span in spans.items()}
+        return self._checked(rows[:, ID].tobytes(), columns, named), end
 
-    def taken(self, found: list[JSONForm], most: int | None = None) -> list[Submission]:
-        """Return submissions that were read from JSON, with all their reports packed at once.
+    def taken(
+        self, found: list[JSONForm], kinds: Sequence[list[int]], most: int | None = None
+    ) -> list[tuple[list[int], Batch]]:
+        """Return submissions that were read from JSON in batches, each with their numbers.
 
-        Names are looked at before any report is, and the number of people, at most ``most``, before
-        any report is read: whoever sends too much is refused after little work.
+        Those of a kind have the same names and segment. Names are looked at before any report is,
+        and the number of people, at most ``most``, before any report of a kind is read: whoever
+        sends too much is refused after little work.
         """
-        known = self._shapes.keys()
-        for one in found:
-            if not one.reports.keys() <= known:
-                for name in one.reports:
-                    self._shape(name)
-        columns: dict[str, list[Any]] = {name: [] for one in found for name in one.reports}
-        read: list[dict[str, int | bytes]] = []
-        for one in found:
-            own: dict[str, int | bytes] = {}
-            for name, text in one.reports.items():
-                column = column_in(text)
-                if isinstance(column, list):
-                    if most is not None and len(column) > most:
-                        raise too_many_people(most)
-                    own[name] = len(column)
-                    columns[name] += column
-                else:
-                    own[name] = self._decoded(name, column)
-            read.append(own)
-        packed = {name: self._packed(name, column) for name, column in columns.items()}
-        places = dict.fromkeys(packed, 0)
-        taken = []
-        for one, own in zip(found, read, strict=True):
-            reports = {}
-            for name, part in own.items():
-                if isinstance(part, int):
-                    start = places[name]
-                    places[name] = end = start + part * self._sizes[name]
-                    part = packed[name][start:end]
-                reports[name] = part
-            segment = None if one.segment is msgspec.UNSET else one.segment
-            taken.append(self._checked(identity_of(one.id), reports, segment))
-        return taken
+        for numbers in kinds:
+            for name in found[numbers[0]].reports:
+                self._shape(name)
+        return [batch for numbers in kinds for batch in self._batches(found, numbers, most)]
 
-    def _packed(self, name: str, column: list[Any]) -> bytes:
-        shape = self._shape(name)
+    def _batches(
+        self, found: list[JSONForm], numbers: list[int], most: int | None
+    ) -> Iterator[tuple[list[int], Batch]]:
+        """Return submissions of a kind in one batch, or in several if their lengths differ."""
+        some = [found[number] for number in numbers]
+        columns = {
+            name: self._columns(name, [one.reports[name] for one in some], most)
+            for name in some[0].reports
+        }
+        if len(some) == 1 or all(
+            len(set(map(type, column))) == len(set(map(len, column))) == 1
+            for column in columns.values()
+        ):
+            packed = {name: self._packed(name, column) for name, column in columns.items()}
+            segment = None if some[0].segment is msgspec.UNSET else some[0].segment
+            yield numbers, self._checked(ids_of([one.id for one in some]), packed, segment)
+            return
+        apart: dict[tuple[object, ...], list[int]] = {}
+        for number, *own in zip(numbers, *columns.values(), strict=True):
+            apart.setdefault((*map(type, own), *map(len, own)), []).append(number)
+        for same in apart.values():
+            yield from self._batches(found, same, most)
+
+    def _columns(
+        self, name: str, texts: list[msgspec.Raw], most: int | None
+    ) -> list[list[Any] | bytes]:
+        """Return the reports to a question, by submission, as JSON values or packed."""
+        columns = column_in(texts)
+        if most is not None and any(len(c) > most for c in columns if isinstance(c, list)):
+            raise too_many_people(most)
+        return [self._decoded(name, c) if isinstance(c, str) else c for c in columns]
+
+    def _packed(self, name: str, columns: list[Any]) -> bytes:
+        """Return reports of several submissions, either all JSON values or all packed, as bytes."""
+        if isinstance(columns[0], bytes):
+            return b"".join(columns)
         try:
-            return shape.many_from_json(column).tobytes()
+            return self._shapes[name].many_from_json(list(chain.from_iterable(columns))).tobytes()
         except BadReportError as error:
             raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
 
@@ -255,29 +268,28 @@ class SubmissionForm:
                 f"reports to {listed(self._names)}",
             ) from None
 
-    def _checked(
-        self, identity: bytes, reports: dict[str, bytes], segment: str | None
-    ) -> Submission:
-        if len(identity) != ID_BYTES:
-            raise BadSubmissionError("form", f"an id has {ID_BYTES} bytes, not {len(identity)}")
+    def _checked(self, ids: bytes, reports: dict[str, bytes], segment: str | None) -> Batch:
+        """Return the batch of submissions with these ids; all columns are of the same people."""
         if segment is not None or self._segments:
             self.check_segment(segment)
+        count = len(ids) // ID_BYTES
         people = -1
         for name, data in reports.items():
-            number = len(data) // self._sizes[name]
+            number = len(data) // (count * self._sizes[name])
             if number != people >= 0:
-                raise self._not_each(reports)
+                raise self._not_each(reports, count)
             people = number
         if people <= 0:
             raise BadSubmissionError("form", "this submission has no reports")
         if len(reports) > 1:
             reports = {name: reports[name] for name in self._names if name in reports}
-        return Submission(self.fingerprint, identity, people, reports, segment)
+        return Batch(self.fingerprint, ids, people, reports, segment)
 
-    def _not_each(self, reports: dict[str, bytes]) -> BadSubmissionError:
+    def _not_each(self, reports: dict[str, bytes], count: int) -> BadSubmissionError:
         """Return the refusal of a submission with more reports to one question than to another."""
         numbers = ", ".join(
-            f"{len(data) // self._sizes[name]} to {shown(name)}" for name, data in reports.items()
+            f"{len(data) // (count * self._sizes[name])} to {shown(name)}"
+            for name, data in reports.items()
         )
         return BadSubmissionError(
             "form", f"each person reports to each question, but there are {numbers}"
@@ -295,15 +307,3 @@ class SubmissionForm:
                 "segment", f"this survey has no segment {shown(segment)}{known}"
             )
         return segment
-
-
-def fingerprint_at(data: bytes, place: int) -> str:
-    """Return the fingerprint that the header at a place names."""
-    if len(data) - place < _HEADER.size:
-        raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its header")
-    magic, version, digest, *_ = _HEADER.unpack_from(data, place)
-    if magic != MAGIC or version != FORMAT:
-        raise BadSubmissionError(
-            "form", f"{NO_SUBMISSION}: it does not begin with {MAGIC!r} and {FORMAT}"
-        )
-    return str(digest.hex())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,7 +13,7 @@ from murmurs.boundary.checks import shown
 from murmurs.submission.submission import ID_BYTES, NO_SUBMISSION, BadSubmissionError
 
 
-class JSONForm(msgspec.Struct, forbid_unknown_fields=True):
+class JSONForm(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The fields of a submission; its reports are still text, and nobody has looked at them."""
 
     survey: str
@@ -23,6 +25,7 @@ class JSONForm(msgspec.Struct, forbid_unknown_fields=True):
 _decode_one = msgspec.json.Decoder(JSONForm).decode
 _decode_some = msgspec.json.Decoder(list[JSONForm] | JSONForm).decode
 _decode_column = msgspec.json.Decoder(list[Any] | str).decode
+_decode_columns = msgspec.json.Decoder(list[list[Any] | str]).decode
 
 
 def one_in(data: bytes) -> JSONForm:
@@ -45,24 +48,27 @@ def some_in(data: bytes) -> list[JSONForm]:
     return several
 
 
-def column_in(text: msgspec.Raw) -> list[Any] | str:
-    """Return the reports to a question: a list of JSON values, or text."""
+def column_in(texts: list[msgspec.Raw]) -> list[list[Any] | str]:
+    """Return the reports to a question in each of some submissions: JSON values, or text."""
+    if len(texts) > 1:
+        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            return _decode_columns(b"[%b]" % b",".join(texts))
     try:
-        column: list[Any] | str = _decode_column(text)
-        return column
+        return [_decode_column(text) for text in texts]
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _refusal(error) from None
 
 
-def identity_of(text: str) -> bytes:
-    """Return the bytes of an id in hexadecimal digits."""
+def ids_of(texts: list[str]) -> bytes:
+    """Return the bytes of ids in hexadecimal digits, one after another."""
+    text = "".join(texts)
     try:
-        identity = bytes.fromhex(text)
+        ids = bytes.fromhex(text)
     except ValueError:
-        identity = b""
-    if identity.hex() != text or len(identity) != ID_BYTES:
+        ids = b""
+    if ids.hex() != text or set(map(len, texts)) != {2 * ID_BYTES}:
         raise BadSubmissionError("form", f"an id is {2 * ID_BYTES} digits 0-9 and a-f")
-    return identity
+    return ids
 
 
 def _refusal(error: Exception) -> BadSubmissionError:
@@ -71,13 +77,15 @@ def _refusal(error: Exception) -> BadSubmissionError:
     return BadSubmissionError("form", f"{NO_SUBMISSION}: {rule}")
 
 
-def refuse_repeated_keys(data: bytes, found: list[JSONForm]) -> None:
+def refuse_repeated_keys(data: bytes, found: Iterable[tuple[JSONForm, int]]) -> None:
     """Refuse an object with a key twice, of which the fast reader has kept the last.
 
-    The reports must have been read: they have no colons then, and each colon in a text without
-    escapes belongs to a key or is in a name. A key that is there twice makes one too many.
+    Each submission that was found stands for so many with the same names and segment. The reports
+    must have been read: they have no colons then, and each colon in a text without escapes belongs
+    to a key or is in a name. A key that is there twice makes one too many.
     """
-    if b"\\" not in data and data.count(b":") == sum(map(_colons, found)):
+    colons = sum(_colons(one) * count for one, count in found)
+    if b"\\" not in data and data.count(b":") == colons:
         return
     try:
         json.loads(data, object_pairs_hook=_once)

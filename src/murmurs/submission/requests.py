@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 
-from murmurs.submission.form import SubmissionForm, fingerprint_at
+from murmurs.submission.binary_form import fingerprint_at
+from murmurs.submission.form import SubmissionForm
 from murmurs.submission.json_form import JSONForm, refuse_repeated_keys, some_in
-from murmurs.submission.submission import BadSubmissionError, Submission, too_many_people
+from murmurs.submission.submission import (
+    BadSubmissionError,
+    Batch,
+    Submission,
+    too_many_people,
+)
 
 FormOf = Callable[[str], SubmissionForm]
 """The form of the survey with a fingerprint; it refuses other fingerprints."""
@@ -20,25 +27,10 @@ def read_json(
     If one of them is refused, all are; the error gives its number. A submission of more than
     ``people`` people is refused before its reports are looked at, and so are several together.
     """
-    several = some_in(data)
-    if most is not None and len(several) > most:
-        raise _too_many(most)
-    by_survey: dict[str, list[int]] = {}
-    for number, one in enumerate(several):
-        by_survey.setdefault(one.survey, []).append(number)
-    taken: dict[int, Submission] = {}
-    for fingerprint, numbers in by_survey.items():
-        form = form_of(fingerprint)
-        try:
-            made = form.taken([several[number] for number in numbers], people)
-        except BadSubmissionError:
-            if len(several) > 1:
-                _refuse_first(several, numbers, form, people)
-            raise
-        taken.update(zip(numbers, made, strict=True))
-    refuse_repeated_keys(data, several)
-    _check_people(taken.values(), people)
-    return [taken[number] for number in range(len(several))]
+    found: dict[int, Submission] = {}
+    for numbers, batch in _from_json(data, form_of, most, people):
+        found.update(zip(numbers, batch.each(), strict=True))
+    return [found[number] for number in range(len(found))]
 
 
 def read_bytes(
@@ -49,52 +41,96 @@ def read_bytes(
     If one of them is refused, all are; the error gives its number. More than ``people`` people are
     refused before their reports are looked at.
     """
-    found: list[Submission] = []
+    found = batches_in_bytes(data, form_of, most=most, people=people)
+    return [one for batch in found for one in batch.each()]
+
+
+def batches_in_json(
+    data: bytes, form_of: FormOf, *, most: int | None = None, people: int | None = None
+) -> list[Batch]:
+    """Return what `read_json` returns in batches, not in order."""
+    return [batch for _, batch in _from_json(data, form_of, most, people)]
+
+
+def batches_in_bytes(
+    data: bytes, form_of: FormOf, *, most: int | None = None, people: int | None = None
+) -> list[Batch]:
+    """Return what `read_bytes` returns in batches, in order."""
+    found: list[Batch] = []
     forms: dict[str, SubmissionForm] = {}
-    place = 0
+    place = count = 0
     while place < len(data) or not found:
-        if most is not None and len(found) == most:
-            raise _too_many(most)
+        if count == most:
+            raise _too_many(count)
         try:
             fingerprint = fingerprint_at(data, place)
             if fingerprint not in forms:
                 forms[fingerprint] = form_of(fingerprint)
-            submission, place = forms[fingerprint].next_in(data, place)
+            more = None if most is None else most - count
+            batch, place = forms[fingerprint].next_in(data, place, more)
         except BadSubmissionError as error:
-            raise BadSubmissionError(error.reason, error.rule, len(found) or None) from None
-        found.append(submission)
+            raise BadSubmissionError(error.reason, error.rule, count or None) from None
+        found.append(batch)
+        count += batch.count
     _check_people(found, people)
     _check_reports(found, forms)
     return found
 
 
-def _check_people(found: Iterable[Submission], most: int | None) -> None:
-    if most is not None and sum(one.people for one in found) > most:
+def _from_json(
+    data: bytes, form_of: FormOf, most: int | None, people: int | None
+) -> list[tuple[list[int], Batch]]:
+    """Return the submissions of a request in batches, each with the numbers of its submissions."""
+    several = some_in(data)
+    if most is not None and len(several) > most:
+        raise _too_many(most)
+    by_survey: dict[str, dict[tuple[object, ...], list[int]]] = {}
+    for number, one in enumerate(several):
+        kinds = by_survey.setdefault(one.survey, {})
+        kinds.setdefault((one.segment, *one.reports), []).append(number)
+    found: list[tuple[list[int], Batch]] = []
+    for fingerprint, kinds in by_survey.items():
+        form, alike = form_of(fingerprint), list(kinds.values())
+        try:
+            found += form.taken(several, alike, people)
+        except BadSubmissionError:
+            if len(several) > 1:
+                _refuse_first(several, sorted(chain.from_iterable(alike)), form, people)
+            raise
+    counted = ((several[numbers[0]], batch.count) for numbers, batch in found)
+    refuse_repeated_keys(data, counted)
+    _check_people([batch for _, batch in found], people)
+    return found
+
+
+def _check_people(found: Iterable[Batch], most: int | None) -> None:
+    if most is not None and sum(batch.people * batch.count for batch in found) > most:
         raise too_many_people(most)
 
 
-def _check_reports(found: list[Submission], forms: Mapping[str, SubmissionForm]) -> None:
+def _check_reports(found: list[Batch], forms: Mapping[str, SubmissionForm]) -> None:
     """Check the reports of several submissions at once; if some are bad, find the first."""
     try:
         for fingerprint, form in forms.items():
             form.check_reports([one for one in found if one.survey == fingerprint])
     except BadSubmissionError:
-        for number, one in enumerate(found):
+        several = [one for batch in found for one in batch.each()]
+        for number, one in enumerate(several):
             try:
                 forms[one.survey].check_reports([one])
             except BadSubmissionError as error:
-                which = number if len(found) > 1 else None
+                which = number if len(several) > 1 else None
                 raise BadSubmissionError(error.reason, error.rule, which) from None
         raise
 
 
 def _refuse_first(
-    several: list[JSONForm], numbers: list[int], form: SubmissionForm, people: int | None
+    several: list[JSONForm], numbers: Iterable[int], form: SubmissionForm, people: int | None
 ) -> None:
     """Raise the error of the first submission that is refused, with its number."""
     for number in numbers:
         try:
-            form.taken([several[number]], people)
+            form.taken(several, [[number]], people)
         except BadSubmissionError as error:
             raise BadSubmissionError(error.reason, error.rule, number) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -56,3 +56,40 @@ class Submission(msgspec.Struct, frozen=True):
     people: int
     reports: Mapping[str, bytes]
     segment: str | None = None
+
+
+class Batch(msgspec.Struct, frozen=True, gc=False):
+    """Submissions that are alike: to the same questions, in one segment, of as many people each.
+
+    The fields are those of a `Submission`; ``ids`` and each column of ``reports`` are those of all
+    submissions, one after another, so that a thousand of them cost hardly more than one.
+    """
+
+    survey: str
+    ids: bytes
+    people: int
+    reports: Mapping[str, bytes]
+    segment: str | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of submissions."""
+        return len(self.ids) // ID_BYTES
+
+    def each(self) -> Iterator[Submission]:
+        """Return the submissions, one by one."""
+        sizes = {name: len(data) // self.count for name, data in self.reports.items()}
+        for i in range(self.count):
+            own = {name: self.reports[name][i * n : (i + 1) * n] for name, n in sizes.items()}
+            identity = self.ids[i * ID_BYTES : (i + 1) * ID_BYTES]
+            yield Submission(self.survey, identity, self.people, own, self.segment)
+
+
+def batches_of(submissions: Iterable[Submission | Batch]) -> list[Batch]:
+    """Return submissions that may be in batches already, each of the others in one of its own."""
+    return [
+        one
+        if isinstance(one, Batch)
+        else Batch(one.survey, one.id, one.people, one.reports, one.segment)
+        for one in submissions
+    ]

@@ -11,10 +11,10 @@ from murmurs.collect.tokens import covers
 from murmurs.submission import (
     JSON_TYPE,
     BadSubmissionError,
-    Submission,
+    Batch,
     SubmissionForm,
-    read_bytes,
-    read_json,
+    batches_in_bytes,
+    batches_in_json,
 )
 
 
@@ -24,14 +24,14 @@ class Intake:
     def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
         self._catalogue, self._limits = catalogue, limits
 
-    def read(self, body: bytes, media: str, day: int, key: Token | None = None) -> list[Submission]:
+    def read(self, body: bytes, media: str, day: int, key: Token | None = None) -> list[Batch]:
         """Return the submissions in a body, that a client with this key may send on this day."""
 
         def form_of(fingerprint: str) -> SubmissionForm:
             return self._form(fingerprint, day, key)
 
         sizes = self._limits.of(has_token=key is not None)
-        reads = read_json if media == JSON_TYPE else read_bytes
+        reads = batches_in_json if media == JSON_TYPE else batches_in_bytes
         try:
             return reads(body, form_of, most=sizes.submissions, people=sizes.people)
         except BadSubmissionError as error:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import psycopg
 
 from murmurs.collect.stores.session import Row, Session
+from murmurs.submission import ID_BYTES
 
 SCHEMA = """
 create table meta (key text primary key, value text not null);
@@ -82,10 +83,15 @@ set idle_in_transaction_session_timeout = '15min';
 select set_config('synchronous_commit', 'on', false)
 where current_setting('synchronous_commit') = 'off'
 """
-_IDS = """
-insert into ids (survey, id, day)
-select cast(:survey as bigint), unnest(cast(:ids as bytea[])), cast(:day as integer)
-on conflict do nothing returning id
+_IDS = f"""
+with added as (
+    insert into ids (survey, id, day)
+    select cast(:survey as bigint), substring(cast(:ids as bytea) from at for {ID_BYTES}),
+        cast(:day as integer)
+    from generate_series(1, cast(:last as integer), {ID_BYTES}) as at
+    on conflict do nothing returning id
+)
+select count(*), case when count(*) < cast(:n as bigint) then string_agg(id, '') end from added
 """
 _TAKE = "delete from recent where number = any(cast(:numbers as bigint[])) returning number"
 _CHANGED = """
@@ -116,9 +122,13 @@ class PostgreSQLSession:
             cursor.execute(_translated(sql), parameters)
             yield from cursor
 
-    def insert_ids(self, survey: int, ids: Iterable[bytes], day: int) -> set[bytes]:
-        """Insert ids of a survey that are not there yet; return those."""
-        return {row[0] for row in self.run(_IDS, survey=survey, ids=list(ids), day=day)}
+    def insert_ids(self, survey: int, ids: bytes, day: int) -> set[bytes] | None:
+        """Insert ids of a survey, one after another, in order; leave out those that are there."""
+        n = len(ids) // ID_BYTES
+        ((added, new),) = self.run(_IDS, survey=survey, ids=ids, day=day, last=len(ids), n=n)
+        if added == n:
+            return None
+        return {new[at : at + ID_BYTES] for at in range(0, added * ID_BYTES, ID_BYTES)}
 
     def hold_counts(self) -> None:
         """Wait until no other transaction changes counts; then none does before this one ends."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.collect.stores import folding
+from murmurs.collect.stores import adding, folding
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Row, Session
 from murmurs.collect.stores.store import (
@@ -33,11 +33,11 @@ from murmurs.collect.stores.store import (
     UnknownSurveyError,
     keeps_reports,
 )
-from murmurs.collect.stores.sums import check_sum, sum_of
+from murmurs.collect.stores.sums import check_sum
 from murmurs.collect.stores.verifying import read_token, verify
 from murmurs.counts import Counts
 from murmurs.questions.joint import Asked
-from murmurs.submission import Submission
+from murmurs.submission import Batch, Submission, batches_of
 from murmurs.survey.survey import Survey
 
 Result = TypeVar("Result")
@@ -56,9 +56,6 @@ where state <> 'deleting' order by number
 """
 _FIND = "select number, document, state from surveys where fingerprint = :fingerprint"
 _SET_STATE = "update surveys set state = :state where number = :number"
-_RECENT = """
-insert into recent (series, day, n, reports, crc) values (:series, :day, :n, :reports, :crc)
-"""
 _MEANT = """
 series in (
     select number from series where survey = :survey and question = :question
@@ -227,44 +224,28 @@ class Relational(Store):
 
     # Submissions
 
-    def add(self, submissions: Sequence[Submission], day: int) -> list[bool]:
+    def add(self, submissions: Sequence[Submission | Batch], day: int) -> list[bool]:
         """Add submissions in one durable transaction: all of them, or on an error none."""
         self._check_collecting()
         if not submissions:
             return []
         self._check_room()
-        by_survey: dict[str, dict[bytes, int]] = {}
-        for place, submission in enumerate(submissions):
-            by_survey.setdefault(submission.survey, {}).setdefault(submission.id, place)
+        by_survey: dict[str, list[tuple[int, Batch]]] = {}
+        count = 0
+        for batch in batches_of(submissions):
+            by_survey.setdefault(batch.survey, []).append((count, batch))
+            count += batch.count
 
         def insert(session: Session) -> list[bool]:
-            new = [False] * len(submissions)
+            new = [True] * count
             for fingerprint in sorted(by_survey):
-                places = by_survey[fingerprint]
                 rows = session.run(self.FOR_ADDING, fingerprint=fingerprint)
                 if not rows:
                     raise UnknownSurveyError(fingerprint)
                 ((number,),) = rows
                 series = self._series(session, number, fingerprint)
-                added = session.insert_ids(number, sorted(places), day)
-                if not added:
-                    continue
-                parts: dict[int, list[bytes]] = {}
-                people: dict[int, int] = {}
-                for identity, place in places.items():
-                    if identity not in added:
-                        continue
-                    new[place] = True
-                    submission = submissions[place]
-                    for name, reports in submission.reports.items():
-                        at = series[name, submission.segment]
-                        parts.setdefault(at, []).append(reports)
-                        people[at] = people.get(at, 0) + submission.people
-                for at, blobs in parts.items():
-                    row = (at, day, people[at], b"".join(blobs))
-                    fields = dict(zip(("series", "day", "n", "reports"), row, strict=True))
-                    session.run(_RECENT, **fields, crc=sum_of(*row))
-                session.changed(number)
+                for place in adding.add(session, number, series, by_survey[fingerprint], day):
+                    new[place] = False
             return new
 
         return self._write(insert)

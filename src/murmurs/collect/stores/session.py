@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -19,8 +19,11 @@ class Session(Protocol):
         """Run one query; return its rows one by one, holding at most ``at_once`` of them."""
         ...
 
-    def insert_ids(self, survey: int, ids: Iterable[bytes], day: int) -> set[bytes]:
-        """Insert ids of a survey that are not there yet; return those."""
+    def insert_ids(self, survey: int, ids: bytes, day: int) -> set[bytes] | None:
+        """Insert ids of a survey, one after another, in order; leave out those that are there.
+
+        Return those that were inserted, or None if that is each of them, which it nearly always is.
+        """
         ...
 
     def hold_counts(self) -> None:

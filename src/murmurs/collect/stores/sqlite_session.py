@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import apsw
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.session import Row, Session
 from murmurs.collect.stores.store import StoreError
+from murmurs.submission import ID_BYTES
 
 SCHEMA = """
 create table meta (key text primary key, value text not null) strict;
@@ -69,7 +70,13 @@ create table tokens (
     surveys text not null
 ) strict;
 """
-_IDS = "insert into ids (survey, id, day) values (?, ?, ?) on conflict do nothing"
+_IDS = f"""
+with recursive place (at) as (
+    select 1 union all select at + {ID_BYTES} from place where at + {ID_BYTES} < length(:ids)
+)
+insert or ignore into ids (survey, id, day)
+select :survey, substr(:ids, at, {ID_BYTES}), :day from place
+"""
 _TAKE = """
 delete from recent where number in (select value from json_each(:numbers)) returning number
 """
@@ -102,22 +109,22 @@ class SQLiteSession:
         """Run one query; return its rows one by one."""
         yield from self._db.execute(sql, parameters)
 
-    def insert_ids(self, survey: int, ids: Iterable[bytes], day: int) -> set[bytes]:
-        """Insert ids of a survey that are not there yet; return those.
+    def insert_ids(self, survey: int, ids: bytes, day: int) -> set[bytes] | None:
+        """Insert ids of a survey, one after another, in order; leave out those that are there.
 
-        Nearly always all of them are new, and counting them is quicker than returning them.
+        One statement inserts them all, so that other threads run meanwhile, and counting them is
+        quicker than returning them.
         """
-        rows = [(survey, identity, day) for identity in ids]
+        fields = {"survey": survey, "ids": ids, "day": day}
         self._db.execute("savepoint ids")
         before = self._db.total_changes()
-        self._db.executemany(_IDS, rows)
-        if self._db.total_changes() - before == len(rows):
+        self._db.execute(_IDS, fields)
+        if (self._db.total_changes() - before) * ID_BYTES == len(ids):
             self._db.execute("release ids")
-            return {identity for _, identity, _ in rows}
+            return None
         self._db.execute("rollback to ids")
         self._db.execute("release ids")
-        added = self._db.executemany(f"{_IDS} returning id", rows)
-        return {identity for (identity,) in added}
+        return {identity for (identity,) in self._db.execute(f"{_IDS} returning id", fields)}
 
     def hold_counts(self) -> None:
         """Do nothing: there is only one transaction at a time that writes."""

@@ -16,7 +16,7 @@ from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.numerics.arrays import Integers
 from murmurs.questions.joint import Asked
-from murmurs.submission import Submission
+from murmurs.submission import Batch, Submission
 from murmurs.survey.survey import Survey
 
 ERA = 2**40
@@ -118,7 +118,7 @@ class Store(ABC):
     # Submissions
 
     @abstractmethod
-    def add(self, submissions: Sequence[Submission], day: int) -> list[bool]:
+    def add(self, submissions: Sequence[Submission | Batch], day: int) -> list[bool]:
         """Add submissions in one durable transaction: all of them, or on an error none.
 
         Return for each whether it was new; one with an id that was added before to this survey is

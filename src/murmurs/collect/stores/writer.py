@@ -16,7 +16,7 @@ from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 
 from murmurs.collect.stores.store import Store, StoreError
-from murmurs.submission import Submission
+from murmurs.submission import Batch, Submission, batches_of
 
 SECONDS_PER_DAY = 86_400
 
@@ -42,7 +42,8 @@ def today() -> int:
 class _Request:
     """The submissions of one request, and who is told what became of them."""
 
-    submissions: Sequence[Submission]
+    submissions: list[Batch]
+    count: int
     size: int
     loop: asyncio.AbstractEventLoop | None
     future: Future[list[bool]] | asyncio.Future[list[bool]]
@@ -83,7 +84,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="murmurs-writer", daemon=True)
         self._thread.start()
 
-    def add(self, submissions: Sequence[Submission]) -> Future[list[bool]]:
+    def add(self, submissions: Sequence[Submission | Batch]) -> Future[list[bool]]:
         """Add the submissions of a request; the future tells for each whether it was new.
 
         Raise a `BusyError` if too much is waiting already.
@@ -92,7 +93,7 @@ class Writer:
         self._put(submissions, None, future)
         return future
 
-    async def added(self, submissions: Sequence[Submission]) -> list[bool]:
+    async def added(self, submissions: Sequence[Submission | Batch]) -> list[bool]:
         """Add the submissions of a request; return for each whether it was new, once durable."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
@@ -114,11 +115,13 @@ class Writer:
 
     def _put(
         self,
-        submissions: Sequence[Submission],
+        submissions: Sequence[Submission | Batch],
         loop: asyncio.AbstractEventLoop | None,
         future: Future[list[bool]] | asyncio.Future[list[bool]],
     ) -> None:
-        size = sum(_ID + sum(map(len, s.reports.values())) for s in submissions)
+        batches = batches_of(submissions)
+        count = sum(batch.count for batch in batches)
+        size = _ID * count + sum(len(d) for batch in batches for d in batch.reports.values())
         with self._condition:
             if not self._open:
                 raise StoreError("the collector is stopping: send it again later")
@@ -127,7 +130,7 @@ class Writer:
                     f"{self._size:,} bytes of reports are waiting to be written: send it again "
                     "later"
                 )
-            self._waiting.append(_Request(submissions, size, loop, future))
+            self._waiting.append(_Request(batches, count, size, loop, future))
             self._size += size
             self._condition.notify()
 
@@ -166,7 +169,7 @@ class Writer:
             return
         start = 0
         for request in group:
-            end = start + len(request.submissions)
+            end = start + request.count
             request.result, start = added[start:end], end
 
 

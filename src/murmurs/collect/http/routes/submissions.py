@@ -6,6 +6,7 @@ arrived meanwhile.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -22,7 +23,7 @@ from murmurs.collect.stores.store import Token, UnknownSurveyError
 from murmurs.collect.stores.writer import BusyError
 from murmurs.submission import BINARY_TYPE as BINARY
 from murmurs.submission import JSON_TYPE as JSON
-from murmurs.submission import Submission
+from murmurs.submission import Batch
 
 ASIDE = 8 * KIB
 """Bytes of a body from which it is read by another thread, so that others need not wait."""
@@ -106,7 +107,7 @@ class SubmitEndpoint(Endpoint):
                 room.take(len(body) * (JSON_WEIGHT - 1))
             submissions = await self._read(body, media, key)
             del body
-            collector.rates.take_people(name, sum(s.people for s in submissions))
+            collector.rates.take_people(name, sum(s.people * s.count for s in submissions))
             return await self._keep(submissions)
 
     def _key(self, headers: list[tuple[bytes, bytes]]) -> Token | None:
@@ -118,14 +119,14 @@ class SubmitEndpoint(Endpoint):
             raise tokens.not_allowed("submit")
         return key
 
-    async def _read(self, body: bytes, media: str, key: Token | None) -> list[Submission]:
+    async def _read(self, body: bytes, media: str, key: Token | None) -> list[Batch]:
         read, day = self.collector.intake.read, self.collector.today
         if len(body) < ASIDE:
             return read(body, media, day, key)
         name = "" if key is None else key.name
         return await self.collector.aside.run(name, lambda: read(body, media, day, key))
 
-    async def _keep(self, submissions: list[Submission]) -> Reply:
+    async def _keep(self, submissions: list[Batch]) -> Reply:
         """Hand the submissions to the writer, and wait until they are durable."""
         collector = self.collector
         try:
@@ -139,6 +140,7 @@ class SubmitEndpoint(Endpoint):
         metrics.count("murmurs_submissions_total", accepted, outcome="accepted")
         if accepted < len(new):
             metrics.count("murmurs_submissions_total", len(new) - accepted, outcome="duplicate")
-        people = sum(s.people for s, is_new in zip(submissions, new, strict=True) if is_new)
+        told = iter(new)
+        people = sum(s.people * sum(islice(told, s.count)) for s in submissions)
         metrics.count("murmurs_people_total", people)
         return json_reply(Taken(accepted, len(new) - accepted))
