@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from murmurs.mechanisms.closed.hadamard import Hadamard
 from murmurs.mechanisms.closed.krr import KRR
 from murmurs.mechanisms.closed.projective import ProjectiveGeometry
-from murmurs.mechanisms.closed.subset import Subset
+from murmurs.mechanisms.closed.subset import Subset, best_size
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.planning.tuning import tune
 
@@ -23,6 +23,14 @@ BYTE = 0.01
 
 LONGEST = 1000
 """Bytes of a report above which a mechanism with a larger error may be chosen."""
+
+PLAIN = 256
+"""Answers up to which `KRR` is chosen at once where the best set of `Subset` has one answer.
+
+Sets of one answer are `KRR` itself, no mechanism has a smaller error than the best sets, and no
+report is shorter than a byte. With more answers, errors may be closer to each other than the
+rounding of probabilities at large epsilon.
+"""
 
 NO_ERROR = 1e-9
 """Error with a million people below which mechanisms are alike: a thousandth of a person."""
@@ -54,7 +62,10 @@ def choose(k: int, epsilon: float) -> Choice:
     >>> choose(1_000_000, 4.0).mechanism  # 4 bytes; Subset has 71,944, and 16 % less error
     ProjectiveGeometry(k=1000000, epsilon=4.0, q=17, t=6)
     """
-    made = [kind(k=k, epsilon=epsilon) for kind in KINDS]
+    plain = KRR(k=k, epsilon=epsilon)
+    if plain.k <= PLAIN and best_size(plain.k, plain.epsilon) == 1:
+        return Choice(plain, _why(plain.shape.size, 0.0))
+    made: list[Mechanism[Any]] = [plain, *(kind(k=k, epsilon=epsilon) for kind in KINDS[1:])]
     errors = [max(math.sqrt(m.channel.expected_l2(10**6)), NO_ERROR) for m in made]
     smallest = min(errors)
     pairs = list(zip(made, errors, strict=True))

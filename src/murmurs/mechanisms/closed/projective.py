@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -168,6 +168,7 @@ def smallest_prime(k: int, t: int) -> int:
     return q
 
 
+@lru_cache(maxsize=1024)
 def best_space(k: int, epsilon: float) -> tuple[int, int]:
     """Return the prime q and the number of digits t with the smallest error for k answers.
 
