@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import murmurs as mm
 from murmurs import estimators
 from murmurs.estimators.empirical_bayes import saddlepoint
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.hadamard import BlockFit
 
 Floats = NDArray[np.float64]

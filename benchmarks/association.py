@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import murmurs as mm
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.homogeneity import homogeneity
 from murmurs.numerics.special import chi_square_tail
 from murmurs_papers.fanti2016_tests import table_of

@@ -17,7 +17,7 @@ from murmurs.channels.axes import along
 from murmurs.estimators.methods.shrinkage import shrink
 from murmurs.estimators.ratios import shrink_ratios
 from murmurs.estimators.residual import Residual
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.grouped import Grouped
 from murmurs.numerics.simplex import plausible
 from murmurs.numerics.tables import outer, rake

@@ -18,7 +18,7 @@ from murmurs.channels.bit_sketch import BitSketch
 from murmurs.channels.solving import Solver
 from murmurs.channels.tables import Tables
 from murmurs.estimators import unbiased
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.least_squares import LeastSquares
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats

@@ -29,7 +29,8 @@ from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
 from murmurs.estimators.estimation import Estimate
-from murmurs.inference.fit import Target, fitted
+from murmurs.inference.fit import Target
+from murmurs.inference.fitting import fitted
 from murmurs.mechanisms import Over, Product
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.mechanisms.strings.over_ngrams import OverNGrams

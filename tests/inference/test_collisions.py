@@ -15,7 +15,8 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs.inference.collisions import MeanFit, SameHashes, SolvedMean, apart_from_collisions
-from murmurs.inference.fit import Target, fitted
+from murmurs.inference.fit import Target
+from murmurs.inference.fitting import fitted
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 from tests.goodness import FALSE_ALARM

@@ -23,7 +23,8 @@ from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control, detect
 from murmurs.inference.difference import Difference
-from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target, fitted
+from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target
+from murmurs.inference.fitting import fitted
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from tests import laws

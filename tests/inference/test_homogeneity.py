@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import murmurs as mm
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.homogeneity import homogeneity
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail

@@ -7,7 +7,7 @@ from murmurs.estimators.estimation import Estimate
 from murmurs.estimators.methods.regression import regression
 from murmurs.estimators.methods.selection import Progress, selection
 from murmurs.estimators.methods.shrinkage import shrink
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.simplex import plausible
 
 

@@ -17,7 +17,8 @@ from murmurs.counts import Counts
 from murmurs.inference.asked_again import limits_again
 from murmurs.inference.detection import Control, Detection, detect
 from murmurs.inference.difference import Difference
-from murmurs.inference.fit import Fit, Target, fitted
+from murmurs.inference.fit import Fit, Target
+from murmurs.inference.fitting import fitted
 from murmurs.inference.intervals import Scale, score_limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible

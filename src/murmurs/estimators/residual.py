@@ -23,7 +23,7 @@ import numpy as np
 from murmurs.channels.axes import Axis, along
 from murmurs.channels.product import ProductChannel
 from murmurs.counts import Counts
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import TINY, Floats
 from murmurs.numerics.tables import Axes, margin, outer, spread, subsets
 

@@ -29,7 +29,7 @@ from murmurs.inference.bootstrap import (
     independent,
     simulated_p_value,
 )
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.inference.permutation import can_permute_tables, from_reports, from_table
 from murmurs.inference.scores import Scores
 from murmurs.inference.wald import distinct, wald_statistic

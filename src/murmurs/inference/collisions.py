@@ -29,13 +29,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from murmurs.channels.bit_sketch import MeanSketch
 from murmurs.channels.hashed import Sketch
 from murmurs.channels.sign_sketch import SignSketch
 from murmurs.channels.solving import WELL_POSED, gram
 from murmurs.channels.tables import Tables
-from murmurs.counts import Counts
-from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target, register
+from murmurs.inference.fit import LARGEST_COVARIANCE, Fit, Target
 from murmurs.numerics.arrays import Floats
 
 
@@ -292,13 +290,3 @@ def _squares(channel: Sketch, masses: Floats) -> Floats:
     assert isinstance(channel, Tables)
     law = float(channel.miss) + channel.difference * masses
     return np.asarray(law * (1 - law) / channel.difference**2 + masses**2)
-
-
-@register
-def _(_channel: SignSketch, counts: Counts) -> Fit:
-    return MeanFit(counts)
-
-
-@register
-def _(_channel: MeanSketch, counts: Counts) -> Fit:
-    return MeanFit(counts)

@@ -11,7 +11,8 @@ from murmurs.counts import Counts
 from murmurs.inference.association import FEW, FEW_PART, VERY_FEW, Association
 from murmurs.inference.bootstrap import can_draw, independent, simulated_p_value
 from murmurs.inference.difference import squared_distance
-from murmurs.inference.fit import Fit, fitted
+from murmurs.inference.fit import Fit
+from murmurs.inference.fitting import fitted
 from murmurs.inference.grouped import Grouped
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible

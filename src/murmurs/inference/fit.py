@@ -4,7 +4,7 @@ A channel is a law and knows no data. The fit holds what depends on the data: wh
 solved for together, how cells are weighted, and by how much the noise exceeds its law. Every
 `Estimate` has a fit, and its intervals, detection and differences use nothing else.
 
-`fitted` makes the fit that suits a channel. A law with its own kind of fit registers it here.
+`murmurs.inference.fitting` says which fit suits which channel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -150,17 +150,3 @@ class Fit:
         """What a reader should know about the fit before using it."""
         assumed = self.counts.assumption
         return () if assumed is None else (assumed,)
-
-
-def fitted(counts: Counts) -> Fit:
-    """Return the fit that suits the channel of the counts."""
-    return _fitted(counts.channel, counts)
-
-
-@singledispatch
-def _fitted(_channel: Channel, counts: Counts) -> Fit:
-    return Fit(counts)
-
-
-register = _fitted.register
-"""Registers ``(channel, counts) -> Fit`` for a kind of channel."""

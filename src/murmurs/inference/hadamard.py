@@ -8,9 +8,8 @@ from typing import cast
 import numpy as np
 
 from murmurs.channels.blocks import HadamardBlocks
-from murmurs.counts import Counts
 from murmurs.inference.block_tails import BlockLaw, block_limits
-from murmurs.inference.fit import Fit, register
+from murmurs.inference.fit import Fit
 from murmurs.inference.intervals import Scale
 from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats
@@ -126,8 +125,3 @@ class BlockFit(Fit):
         found, variance = channel.from_rows(estimates), channel.from_rows(variances)
         given = variance - np.clip(found, 0, 1) / n  # minus what sampling would add
         return found, np.maximum(given, 0.15 * variance)
-
-
-@register
-def _(_channel: HadamardBlocks, counts: Counts) -> Fit:
-    return BlockFit(counts)

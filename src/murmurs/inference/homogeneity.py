@@ -83,7 +83,7 @@ def homogeneity(
     ``sizes`` answers each.
 
     >>> import murmurs as mm
-    >>> from murmurs.inference.fit import fitted
+    >>> from murmurs.inference.fitting import fitted
     >>> both = mm.Product([mm.KRR(k=2, epsilon=2.0)] * 2)
     >>> rng = np.random.default_rng(1)
     >>> north, south, west = [8000, 2000, 2000, 8000], [900, 900, 100, 1600], [5000] * 4

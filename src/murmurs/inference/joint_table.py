@@ -13,7 +13,8 @@ from murmurs.boundary.checks import shown
 from murmurs.channels.product import MOST_JOINT
 from murmurs.counts import Counts
 from murmurs.inference.association import the_pair
-from murmurs.inference.fit import Target, fitted
+from murmurs.inference.fit import Target
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 

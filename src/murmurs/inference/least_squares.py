@@ -17,13 +17,14 @@ from typing import Self, cast
 
 import numpy as np
 
+from murmurs.channels.bit_sketch import MeanSketch
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.channels.solving import Solver
 from murmurs.channels.tables import Tables, private_noise
 from murmurs.counts import Counts
 from murmurs.hashing.layout import Layout
 from murmurs.inference.collisions import MeanFit
-from murmurs.inference.fit import Fit, Target, fitted, register
+from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 
@@ -196,7 +197,7 @@ class Selected(Places):
         """
         mechanism, own = self.counts.mechanism, [fit for fit in fits if isinstance(fit, Selected)]
         if len(own) < len(fits) or any(fit.counts.mechanism != mechanism for fit in own):
-            return fitted(self.counts)
+            return hashed_fit(self.counts)
         weighed_at = np.mean([fit.weighed_at for fit in own], axis=0)
         chosen = np.unique(np.concatenate([fit.chosen for fit in own]))
         if own[0].choose(chosen, weighed_at).equal_solver.inverse is None:
@@ -337,7 +338,9 @@ class SharedOut(Fit):
     def alongside(self, fits: Sequence[Fit]) -> Fit:
         """Return a fit with the choice of all ``fits``; one without a choice if hashes differ."""
         first = self.first.alongside([getattr(fit, "first", fit) for fit in fits])
-        return replace(self, first=first) if isinstance(first, Selected) else fitted(self.counts)
+        return (
+            replace(self, first=first) if isinstance(first, Selected) else hashed_fit(self.counts)
+        )
 
     @property
     def chosen(self) -> Integers:
@@ -405,17 +408,16 @@ class SharedOut(Fit):
         return limits
 
 
-@register
-def _(channel: Tables, counts: Counts) -> Fit:
+def hashed_fit(counts: Counts) -> Fit:
+    """Return the fit of counts in buckets of hashed answers."""
+    channel = counts.channel
+    if isinstance(channel, NGramsChannel):  # shares come from the reports of whole strings
+        table, _ = channel.split(counts.cells)
+        kind = LeastSquares if channel.whole.is_solved else Averages
+        return kind(counts, law=channel.whole, table=table)
+    if not isinstance(channel, Tables) or isinstance(channel, MeanSketch):
+        return MeanFit(counts)
     if channel.is_solved:
         return LeastSquares(counts)
     has_others = channel.is_open or channel.layout.hashes > 1
     return Averages(counts) if has_others else MeanFit(counts)
-
-
-@register
-def _(channel: NGramsChannel, counts: Counts) -> Fit:
-    """Shares come from the reports of whole strings."""
-    table, _ = channel.split(counts.cells)
-    kind = LeastSquares if channel.whole.is_solved else Averages
-    return kind(counts, law=channel.whole, table=table)

@@ -8,8 +8,7 @@ from typing import cast
 import numpy as np
 
 from murmurs.channels.product import ProductChannel
-from murmurs.counts import Counts
-from murmurs.inference.fit import Fit, Target, register
+from murmurs.inference.fit import Fit, Target
 from murmurs.numerics.arrays import Floats
 
 
@@ -26,8 +25,3 @@ class ProductFit(Fit):
         """Return the covariance of the unbiased shares if these shares are true."""
         mean = np.diag(shares) if target == "respondents" else np.outer(shares, shares)
         return np.asarray((self.channel.second_moments(shares) - mean) / self.n)
-
-
-@register
-def _(_channel: ProductChannel, counts: Counts) -> Fit:
-    return ProductFit(counts)

@@ -21,7 +21,7 @@ import numpy as np
 from murmurs.channels.axes import Axis, CohortAxis
 from murmurs.channels.product import MOST_JOINT, ProductChannel
 from murmurs.counts import Counts
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
 

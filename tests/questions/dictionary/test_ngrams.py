@@ -11,7 +11,7 @@ import pytest
 
 from murmurs import discover
 from murmurs.estimators import estimate
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.mechanisms import NGrams, ORappor
 from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.questions.dictionary.cliques import Edges, cliques

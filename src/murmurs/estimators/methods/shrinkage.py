@@ -10,7 +10,8 @@ from murmurs.counts import Counts
 from murmurs.estimators.empirical_bayes import SQUARES, Posterior, Stratum, Support, learn
 from murmurs.estimators.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
-from murmurs.inference.fit import Fit, fitted
+from murmurs.inference.fit import Fit
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import TINY, Floats, Integers
 from murmurs.numerics.simplex import normalised, plausible, weighted_projection
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import ASKED, Estimate
 from murmurs.estimators.precondition import usable
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import Floats
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.hashing.layout import Layout
-from murmurs.inference.fit import fitted
+from murmurs.inference.fitting import fitted
 from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.numerics.arrays import Floats
 

@@ -16,7 +16,8 @@ import numpy as np
 from murmurs.channels.tables import private_noise
 from murmurs.counts import Counts
 from murmurs.hashing.pieces import WHOLE, piece
-from murmurs.inference.fit import Fit, Target, fitted
+from murmurs.inference.fit import Fit, Target
+from murmurs.inference.fitting import fitted
 from murmurs.inference.found_limits import limits_of_found
 from murmurs.inference.intervals import Scale
 from murmurs.mechanisms.strings.prefixes import Prefixes

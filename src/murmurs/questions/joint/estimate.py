@@ -21,7 +21,8 @@ from murmurs.inference.association import Association, associate
 from murmurs.inference.combined import associate_combined
 from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Control, rejected
-from murmurs.inference.fit import Target, fitted
+from murmurs.inference.fit import Target
+from murmurs.inference.fitting import fitted
 from murmurs.inference.grouped import Grouped
 from murmurs.inference.joint_table import JointTable
 from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios

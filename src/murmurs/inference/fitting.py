@@ -1,0 +1,31 @@
+"""Which fit suits which channel."""
+
+from __future__ import annotations
+
+from murmurs.channels.blocks import HadamardBlocks
+from murmurs.channels.hashed import Sketch
+from murmurs.channels.ngrams import NGramsChannel
+from murmurs.channels.product import ProductChannel
+from murmurs.counts import Counts
+from murmurs.inference.fit import Fit
+from murmurs.inference.hadamard import BlockFit
+from murmurs.inference.least_squares import hashed_fit
+from murmurs.inference.product import ProductFit
+
+
+def fitted(counts: Counts) -> Fit:
+    """Return the unbiased shares of counts with their noise, as suits their channel.
+
+    >>> from murmurs import KRR, Hadamard
+    >>> [type(fitted(kind(k=4, epsilon=1.0).count([0, 1]))).__name__ for kind in (KRR, Hadamard)]
+    ['Fit', 'BlockFit']
+    """
+    match counts.channel:
+        case ProductChannel():
+            return ProductFit(counts)
+        case HadamardBlocks():
+            return BlockFit(counts)
+        case Sketch() | NGramsChannel():
+            return hashed_fit(counts)
+        case _:
+            return Fit(counts)
