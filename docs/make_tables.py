@@ -7,8 +7,7 @@ A page says where a table goes by a comment, and the table is all up to the next
     <!-- end -->
 
 ``KRR`` and the like are tables of error: of a single share, root mean square over uniform answers
-of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's. ``layers``
-are those of pyproject.toml, each module with the first sentence of its docstring.
+of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
 rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
 what each memory of a device promises, with and without its price; those of `http_tables` what
@@ -17,11 +16,9 @@ the collector declares; ``peers`` in the README what the pages of results measur
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 import sys
-import tomllib
 import warnings
 from functools import cache
 from pathlib import Path
@@ -79,8 +76,6 @@ def table(name: str) -> str:
         return http_tables.TABLES[name]()
     if name == "peers":
         return peers_table.peers()
-    if name == "layers":
-        return layers()
     if name == "estimators":
         return comparison()
     if name == "accuracy":
@@ -104,17 +99,6 @@ def _cell(name: str, k: int, epsilon: float) -> str:
     return f"{100 * error(name, k, epsilon):.2f} % (×{relative(name, k, epsilon):.2f})"
 
 
-def layers() -> str:
-    """Return the modules of the import contract, the highest layer first."""
-    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    lines = []
-    for number, layer in zip(range(len(contract), 0, -1), contract, strict=True):
-        for i, module in enumerate(re.split(r" [|:] ", layer)):
-            lines.append(f"{'' if i else number:>2}  {module:<13}  {_sentence(module)}")
-    return "\n".join(["```text", *lines, "```"])
-
-
 def memories(prices: bool) -> str:
     """Return what each memory of a device promises, at which price, and when to take it."""
     heads = ["`memory`", "`epsilon_permanent` for each", "between", "visible beyond that"]
@@ -124,13 +108,6 @@ def memories(prices: bool) -> str:
         cells = [f'`"{m.name}"`', m.unit, m.between, m.visible, m.price, m.use]
         lines.append("| " + " | ".join(cells[: len(heads)]) + " |")
     return "\n".join(lines)
-
-
-def _sentence(module: str) -> str:
-    path = DOCS.parent / "src" / "murmurs" / module
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return text.split("\n\n")[0].replace("\n", " ")
 
 
 @cache
@@ -204,7 +181,7 @@ def main() -> None:
         for page in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
             page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    for name in ("layers", "best", "estimators", "accuracy", *NAMES):
+    for name in ("best", "estimators", "accuracy", *NAMES):
         sys.stdout.write(f"{name}\n\n{table(name)}\n\n")
 
 

@@ -17,7 +17,10 @@ from murmurs.cli import main
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(DOCS.rglob("*.md")),
+]
 
 
 def blocks(text: str, language: str) -> list[str]:
