@@ -27,7 +27,7 @@ from murmurs.mechanisms import (
 from murmurs.mechanisms.longitudinal.mapped import Mapped
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.mechanisms.strings.over_ngrams import OverNGrams
-from murmurs.questions.question_file import question_from_document
+from murmurs.questions.kinds import asked_from_document
 from tests import laws
 
 GOOGLE = Rappor(width=8, hashes=3, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="google")
@@ -195,7 +195,7 @@ def test_a_question_keeps_its_labels_as_a_tuple() -> None:
     question = Question("q", labels, KRR(k=2, epsilon=1.0))
     assert question.labels == ("a", "b")
     assert hash(question) == hash(Question("q", ("a", "b"), KRR(k=2, epsilon=1.0)))
-    assert question_from_document(in_json(question.to_document())) == question
+    assert asked_from_document(in_json(question.to_document())) == question
     questions: Any = [question]
     survey = Survey("s", questions)
     assert Survey.from_json(survey.to_json()) == survey
@@ -278,7 +278,7 @@ def test_a_survey_lists_no_candidates(field: dict[str, Any], labels: list[str]) 
     with pytest.raises(ValueError, match=message):
         Survey.from_json(document)
     with pytest.raises(ValueError, match=message):
-        question_from_document(question)
+        asked_from_document(question)
 
 
 # Names and labels are printed

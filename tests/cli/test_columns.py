@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from murmurs import KRR, Counts, Question, Survey
+from murmurs import KRR, Counts, Survey
 from murmurs.cli import main
 from murmurs.files.counts import read_counts
 from murmurs.files.reports import count_reports, read_reports
@@ -253,7 +253,7 @@ def test_a_segment_does_not_overwrite_what_is_read(desk: Path) -> None:
 # Counting
 
 
-def reports() -> tuple[Question, Any, Counts]:
+def reports() -> tuple[Any, Any, Counts]:
     question = survey().question("milk")
     made = question.encode_many(["yes", "no"] * 50, np.random.default_rng(1))
     return question, made, question.count(made)

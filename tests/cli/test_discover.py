@@ -56,7 +56,7 @@ def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     asked = mm.Dictionary(epsilon=4.0, longest=4, alphabet="aemt", name="drink")
     drawn = asked.simulate({"tea": 3000, "mate": 2000}, np.random.default_rng(1))
-    write_counts(Path("counts.json"), mm.Survey("s", (asked.question,)), asked.question, drawn)
+    write_counts(Path("counts.json"), mm.Survey("s", (asked,)), asked, drawn)
     return "counts.json"
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from murmurs import Question, Rappor, Survey
+from murmurs import Rappor, Survey
 from murmurs.cli import Commands, main
 from murmurs.cli.output import Command, new_file
 from murmurs.files.counts import add_counts, read_counts, write_counts
@@ -594,7 +594,7 @@ def test_a_long_list_of_long_answers_is_encoded_in_bounded_parts(desk: Path) -> 
     lines = [f"{j} {'x' * 200_000}" for j in range(100)]  # 20 MB
     good("encode pages.toml - -o x", "\n".join(lines) + "\n")
     survey = Survey.from_toml(OPEN)
-    question: Question = survey.questions[0]
+    question = survey.questions[0]
     assert sum(len(part) for part in read_reports(desk / "x", survey)[1]) == 100
     assert question.is_open
 

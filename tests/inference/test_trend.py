@@ -22,11 +22,11 @@ from matplotlib.figure import Figure
 
 import murmurs as mm
 from murmurs import estimators
-from murmurs.counts import Counts
+from murmurs.counts import Counts, People
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.difference import common_shares
 from murmurs.inference.fit import Fit, Target
-from murmurs.inference.trend import Asked, Trend, trend
+from murmurs.inference.trend import Trend, trend
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import DATA
@@ -103,7 +103,7 @@ def by_contrasts(found: Trend) -> float:
 @compared
 @by_people
 def test_the_overall_test_is_that_of_all_differences_together(
-    mechanism: AnyMechanism, people: Asked
+    mechanism: AnyMechanism, people: People
 ) -> None:
     rng = np.random.default_rng(2)
     found = trend(periods(mechanism, 5, rng, same=people == "same"), people=people)
@@ -176,7 +176,7 @@ def test_shares_without_noise_are_the_same_or_not() -> None:
 
 @compared
 @by_people
-def test_the_tests_have_their_size(mechanism: AnyMechanism, people: Asked) -> None:
+def test_the_tests_have_their_size(mechanism: AnyMechanism, people: People) -> None:
     """Uniform p-values in 150 repetitions of four periods, overall and of one answer.
 
     Rejected: as many degrees of freedom as there are shares (the mean is not counted as fitted).
@@ -205,7 +205,7 @@ def test_the_same_people_are_no_new_sample_and_different_people_are() -> None:
 
 @compared
 @by_people
-def test_a_change_in_one_period_is_found(mechanism: AnyMechanism, people: Asked) -> None:
+def test_a_change_in_one_period_is_found(mechanism: AnyMechanism, people: People) -> None:
     """One share falls and one rises by ten standard errors in the last of four periods.
 
     The statistic at 1 % is some 38 for 20 degrees of freedom; the shift adds at least

@@ -458,7 +458,7 @@ def test_one_answer_is_encoded_by_its_label() -> None:
         sure.encode("mate")
     assert "mate" not in str(error.value)
     with pytest.raises(TypeError, match="a string, not of type int"):
-        sure.encode(2)  # type: ignore[arg-type]
+        sure.encode(2)
 
 
 def test_reported_answers_that_are_missing_or_unknown() -> None:

@@ -18,7 +18,7 @@ from murmurs.files.columns import FORMATS, MOST_ROWS, Chunk, Format, format_of, 
 from murmurs.files.segments import Segments
 from murmurs.mechanisms.mechanism import OpenMechanism
 from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -145,7 +145,7 @@ class Answers(NamedTuple):
 
     path: Path
     chunk: Chunk
-    question: Question
+    question: Single
     is_text: bool
     one_of_several: bool
 
@@ -227,12 +227,10 @@ def by_name(
     return found
 
 
-def each_question(
-    asked: Asked, options: dict[str, Any]
-) -> Iterator[tuple[Question, dict[str, Any]]]:
+def each_question(asked: Asked, options: dict[str, Any]) -> Iterator[tuple[Single, dict[str, Any]]]:
     """Return each question with the options that apply to it."""
-    if not isinstance(asked, Joint):
-        yield asked, options
+    if len(asked.names) == 1:
+        yield asked.questions[0], options
         return
     for question in asked.questions:
         own = {
@@ -244,7 +242,7 @@ def each_question(
         yield question, own
 
 
-def check_options(question: Question, options: dict[str, Any]) -> None:
+def check_options(question: Single, options: dict[str, Any]) -> None:
     """Refuse options that do not fit the question, before anything is read."""
     if options["missing"] is not None and options["drop_missing"]:
         raise ValueError(

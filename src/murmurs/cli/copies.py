@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from murmurs.boundary.answers import is_missing
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 
-def is_copy(question: Question, answers: Sequence[Any], values: Sequence[Any]) -> bool:
+def is_copy(question: Single, answers: Sequence[Any], values: Sequence[Any]) -> bool:
     """Whether every value is read as the answer beside it: 1, 1.0 and "1" are one answer.
 
+    >>> from murmurs import Question
     >>> cups = Question("cups", ["1", "2"], epsilon=1.0)
     >>> is_copy(cups, ["1", "2", None], [1.0, 2.0, float("nan")]), is_copy(cups, ["1"], ["2"])
     (True, False)
@@ -27,7 +28,7 @@ def is_copy(question: Question, answers: Sequence[Any], values: Sequence[Any]) -
     return True
 
 
-def _is_same(question: Question, answer: Any, value: Any) -> bool:
+def _is_same(question: Single, answer: Any, value: Any) -> bool:
     if is_missing(answer) or is_missing(value):
         return is_missing(answer) and is_missing(value)
     if question.is_open:

@@ -26,7 +26,7 @@ from murmurs.files.labels import check_labels, labels_of
 from murmurs.files.tables import codes_of, write_table
 from murmurs.numerics.arrays import Integers
 from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.survey.budget import rounded_up
 from murmurs.survey.survey import Survey
@@ -41,9 +41,9 @@ class Source:
     columns: tuple[str, ...]
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def questions(self) -> tuple[Single, ...]:
         """The questions that are asked."""
-        return self.asked.questions if isinstance(self.asked, Joint) else (self.asked,)
+        return self.asked.questions
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _rows(
 
 
 def _shown(asked: Asked, reports: Reports, *, labels: bool) -> list[Any]:
-    return labels_of(asked, reports) if labels else codes_of(asked, reports)  # type: ignore[arg-type]
+    return labels_of(asked, reports) if labels else codes_of(asked, reports)
 
 
 def _labels(names: tuple[str, ...], option: str, given: tuple[str, ...]) -> dict[str, str]:
@@ -205,7 +205,7 @@ def _labels(names: tuple[str, ...], option: str, given: tuple[str, ...]) -> dict
     return by_name(names, option, given, f"give it as NAME=LABEL, once for each of {listed(names)}")
 
 
-def _complete(chunk: Chunk, questions: Sequence[Question], labels: dict[str, str]) -> Chunk:
+def _complete(chunk: Chunk, questions: Sequence[Single], labels: dict[str, str]) -> Chunk:
     """Return the rows that have an answer to each question that has no label for missing ones."""
     needed = [
         (place, question.is_open)

@@ -24,7 +24,7 @@ from murmurs.files.pooled import pooled
 from murmurs.files.reports import read_reports
 from murmurs.files.segments import MOST_SEGMENTS, segment_texts
 from murmurs.questions.joint import Joint
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Reports
 
@@ -131,7 +131,7 @@ def _joint(path: Path, asked: object) -> Joint:
     if isinstance(asked, Joint):
         return asked
     raise ValueError(
-        f"{named(path)} has counts of one question, {cast(Question, asked).name!r}: murmurs "
+        f"{named(path)} has counts of one question, {cast(Single, asked).name!r}: murmurs "
         "estimate shows its shares"
     )
 
@@ -147,14 +147,14 @@ def _of_reports(files: list[Path], survey: Survey) -> tuple[Joint, Iterator[Repo
             f"{named(files[0])} alone is not enough: give a file of reports for each question, "
             "or a file of reports to questions asked together"
         )
-    questions: list[Question] = []
+    questions: list[Single] = []
     for path, (question, _) in zip(files, read, strict=True):
         if isinstance(question, Joint):
             raise ValueError(
                 f"{named(path)} answers {listed(question.names)} together: give it alone, or run "
                 "murmurs count on several such files, and murmurs joint on the counts"
             )
-        questions.append(question)
+        questions += question.questions
     both = Joint(*questions)
     return both, both.aligned([parts for _, parts in read])
 

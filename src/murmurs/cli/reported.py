@@ -20,7 +20,7 @@ from murmurs.files.segments import segment_parts
 from murmurs.files.tables import numbers_are_labels
 from murmurs.mechanisms import KRR, Design
 from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 from murmurs.wire import BadReportError, Category, Reports
 from murmurs.wire.forms import COUNT_REPORTED, arrays
 
@@ -68,7 +68,7 @@ def _count_labels(
     path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Counts:
     rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
-    if isinstance(asked, Question) and has_sets(asked):
+    if isinstance(asked, Single) and has_sets(asked):
         return _count_sets(path, chunk, asked, options)
     try:
         return asked.count_reported(chunk.values if rows is None else rows, **options)
@@ -78,7 +78,7 @@ def _count_labels(
         raise
 
 
-def _count_sets(path: Path, chunk: Chunk, asked: Question, options: dict[str, Any]) -> Counts:
+def _count_sets(path: Path, chunk: Chunk, asked: Single, options: dict[str, Any]) -> Counts:
     """Count reports that are sets of answers, each a list of labels or, in a text, JSON."""
     if options["unknown"] is not None:
         raise ValueError(

@@ -26,7 +26,7 @@ from murmurs.counts import Counts
 from murmurs.files.counts import write_counts
 from murmurs.mechanisms.mechanism import OpenMechanism
 from murmurs.questions.joint import Joint
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 
 @click.command("simulate", cls=Command)
@@ -58,14 +58,15 @@ def command(
     if isinstance(question, Joint):
         counts = question.simulate(_read_combinations(people, question), random)
     else:
-        counts = _simulated(question, _read_histogram(people, question), random)
+        [single] = question.questions
+        counts = _simulated(single, _read_histogram(people, single), random)
     write_counts(output, contract, question, counts)
     what = f"{numbered(counts.n, 'report')} to {question.name!r} simulated; counts written to"
     tell(what, output, {"question": question.name, "n": counts.n}, as_json=as_json)
 
 
 def _simulated(
-    question: Question, histogram: dict[str, int], random: np.random.Generator | None
+    question: Single, histogram: dict[str, int], random: np.random.Generator | None
 ) -> Counts:
     mechanism = question.mechanism
     if isinstance(mechanism, OpenMechanism):
@@ -95,7 +96,7 @@ def _read_combinations(path: Path, joint: Joint) -> dict[tuple[str, ...], int]:
     return people
 
 
-def _label(path: Path, line: int, question: Question, text: str) -> str:
+def _label(path: Path, line: int, question: Single, text: str) -> str:
     """Return a label of a question, or any text in its normal form if the question is open."""
     try:
         label = str(question.mechanism.check(text)) if question.is_open else text
@@ -116,7 +117,7 @@ def _refuse_nobody(path: Path, total: int) -> None:
         raise ValueError(f"{named(path)}: there is nobody to simulate: every number of people is 0")
 
 
-def _read_histogram(path: Path, question: Question) -> dict[str, int]:
+def _read_histogram(path: Path, question: Single) -> dict[str, int]:
     """Return the number of people with each label; those of a closed question may have 0."""
     people = dict.fromkeys(question.labels, 0)
     total = 0

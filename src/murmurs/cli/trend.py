@@ -25,9 +25,10 @@ from murmurs.cli.output import (
 from murmurs.cli.pictures import picture_kind, plot_option, save_plot
 from murmurs.cli.several import estimated, estimates_of, names_of_files
 from murmurs.cli.suggestions import Choice
+from murmurs.counts import People
 from murmurs.files.exported import PARTS, By, assumption, is_exported, read_exported
 from murmurs.inference.fit import Target
-from murmurs.inference.trend import Asked, trend
+from murmurs.inference.trend import trend
 from murmurs.survey.rounds import people_of
 
 
@@ -67,7 +68,7 @@ def command(
     counts: tuple[Path, ...],
     names: str | None,
     asked: str | None,
-    people: Asked | None,
+    people: People | None,
     by: By | None,
     target: Target | None,
     level: float,
@@ -105,7 +106,7 @@ def command(
         say(f"Note: {assumption(counted)}.", err=True)
         read = [(question, own.counts) for own in counted]
         estimates = estimated(question, read, candidates, complete)
-        between: Asked = "different" if by == "segment" else whose
+        between: People = "different" if by == "segment" else whose
     elif len(counts) == 1:
         raise ValueError(
             "a trend needs at least two files of counts: for one, run murmurs estimate"

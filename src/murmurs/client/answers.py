@@ -13,7 +13,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.client.state import Kept, State
 from murmurs.devices.device import Device
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.randomness.verbs import Randomness
 from murmurs.survey.budget import Cost, price
 from murmurs.survey.survey import Survey, keeps_response
@@ -37,7 +37,7 @@ class AnswerRefusedError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one question or joint, checked: labels or strings, never shown in errors."""
+    """The answer to one question or joint as its mechanism takes it, never shown in errors."""
 
     asked: Asked
     value: Any
@@ -65,20 +65,14 @@ def checked(survey: Survey, answers: Mapping[str, str]) -> list[Answer]:
         raise ValueError("there are no answers: give at least one, {'drink': 'tea'}")
     found = []
     for asked in survey.reported:
-        members = asked.names if isinstance(asked, Joint) else (asked.name,)
-        given = [name for name in members if name in answers]
+        given = [name for name in asked.names if name in answers]
         if not given:
             continue
-        if len(given) < len(members):
-            missing = listed(tuple(name for name in members if name not in given))
-            raise ValueError(f"{listed(members)} are answered together, and {missing} is missing")
-        if isinstance(asked, Joint):
-            value: Any = tuple(answers[name] for name in members)
-            asked.answer(value)
-        else:
-            value = answers[asked.name]
-            _ = asked.mechanism.check(value) if asked.is_open else asked.answer(value)
-        found.append(Answer(asked, value))
+        if len(given) < len(asked.names):
+            missing = listed(tuple(name for name in asked.names if name not in given))
+            together = listed(asked.names)
+            raise ValueError(f"{together} are answered together, and {missing} is missing")
+        found.append(Answer(asked, asked.answer(asked.pick(answers))))
     return found
 
 
@@ -101,7 +95,8 @@ class Reporter:
         would otherwise stand for two answers, or for two periods, and share one response.
         """
         mechanism: Any = self.asked.mechanism
-        law = f"{type(mechanism).__name__} {mechanism.permanent_law} {_labels(self.asked)}"
+        meanings = [question.meaning for question in self.asked.questions]
+        law = f"{type(mechanism).__name__} {mechanism.permanent_law} {meanings}"
         digest = hashlib.sha256(law.encode()).hexdigest()[:16]
         lasting = "" if self.period is None else f" {self.period}"
         return f"{self.asked.name}/{self.memory}{lasting}/{digest}"
@@ -111,37 +106,29 @@ class Reporter:
     ) -> tuple[Any, Cost]:
         """Return the report of an answer and what it costs; the state keeps what is permanent."""
         if not keeps_response(self.asked):
-            return self.asked.encode(answer.value, random), price(self.asked)
+            return self.asked.mechanism.encode(answer.value, random), price(self.asked)
         kept = state.kept.setdefault(self.key, Kept())
         period = None if self.period is None else period_number(self.period, day)
-        asked: Any = self.asked
-        what: Any = asked.mechanism if isinstance(asked, Joint) else asked
+        mechanism: Any = self.asked.mechanism
         device: Device[Any] = Device(
-            what,
+            mechanism,
             bytes.fromhex(state.secret),
             f"{self.survey}/{self.key}",
             memory=self.memory,
             state=kept.state,
         )
-        value = asked.answer(answer.value) if isinstance(asked, Joint) else answer.value
         if period is not None and kept.paid and period < int(kept.paid[-1]):
             raise AnswerRefusedError(
                 "period",
-                f"{shown(asked.name)} was answered in a later period already: the clock was set "
-                "back",
+                f"{shown(self.asked.name)} was answered in a later period already: the clock was "
+                "set back",
             )
-        unit = device.unit(value, period=period)
+        unit = device.unit(answer.value, period=period)
         cost: Cost = Fraction(0)
         if unit not in kept.paid:
-            cost = price(asked)
+            cost = price(self.asked)
             kept.paid.append(unit)
-        return device.report(value, random, period=period), cost
-
-
-def _labels(asked: Asked) -> list[tuple[str, ...]]:
-    """Return what the numbers of answers stand for; strings stand for themselves."""
-    questions = asked.questions if isinstance(asked, Joint) else (asked,)
-    return [() if question.is_open else question.labels for question in questions]
+        return device.report(answer.value, random, period=period), cost
 
 
 def check_memory(

@@ -41,7 +41,7 @@ from murmurs.client.sending import (
 from murmurs.client.state import InFile, InMapping, Kept, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.devices.device import MEMORIES
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey.budget import Cost, rounded_up

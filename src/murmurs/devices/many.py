@@ -14,7 +14,7 @@ from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.numerics.arrays import Booleans, Integers
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 from murmurs.randomness.bulk import Bulk, bulk
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -38,13 +38,13 @@ class Devices:
 
     def __init__(
         self,
-        question: Question | Longitudinal[Any],
+        question: Single | Longitudinal[Any],
         n: int,
         *,
         memory: Literal["value", "change", "period"],
         random: ChanceInBulk = None,
     ) -> None:
-        mechanism: Any = question.mechanism if isinstance(question, Question) else question
+        mechanism: Any = question.mechanism if isinstance(question, Single) else question
         if not isinstance(mechanism, Longitudinal):
             raise TypeError(
                 f"{shown(mechanism)} has no permanent response to keep: "
@@ -110,7 +110,7 @@ class Devices:
                 for text in column.values
             ]
             found: Integers = np.array(known, np.int64)[column.codes]
-        elif isinstance(self.question, Question):
+        elif isinstance(self.question, Single):
             try:
                 found = self.question.numbers(_present(answers))
             except ValueError as error:

@@ -29,8 +29,8 @@ from murmurs.files.headers import (
 )
 from murmurs.files.pooled import pooled
 from murmurs.numerics.arrays import Integers
-from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.joint.entry import asked_from_document
+from murmurs.questions.asked import Asked
+from murmurs.questions.kinds import asked_from_document
 from murmurs.survey.survey import Survey
 
 _COUNTS = ("murmurs", "format", "survey", "question", "n", "times", "cells", "digest")
@@ -87,19 +87,12 @@ def read_counts(
     fingerprint, question, counts = read_stamped(file, asked)
     if survey is not None:
         check_survey(file, "counts", fingerprint, survey)
-        if _own(survey, question) != question:
+        if survey.like(question) != question:
             raise ValueError(
                 f"{named(file)} has a question {shown(question.name)} that differs from the one in "
                 f"survey {shown(survey.name)}"
             )
     return question, counts
-
-
-def _own(survey: Survey, question: Asked) -> Asked:
-    """Return what the survey itself has in the place of a question or a joint."""
-    if isinstance(question, Joint) and question not in survey.joints:
-        return survey.joint(*question.names)
-    return survey.asked(question.name)
 
 
 def add_counts(

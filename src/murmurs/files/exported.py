@@ -19,7 +19,7 @@ from murmurs.boundary.texts import listed
 from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
 from murmurs.numerics.arrays import Integers
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.survey.rounds import (
     Rounds,
     assumption_of,
@@ -86,7 +86,7 @@ class Exported:
         chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
         mechanism, only = self.asked.mechanism, None
         whose = people or people_of(terms, mechanism)
-        together = isinstance(self.asked, Joint) or not repeatable(mechanism)
+        together = len(self.asked.names) > 1 or not repeatable(mechanism)
         if whose == "same" and together:  # a table is about one report of each person
             kept = _largest_round(chosen, round_of(terms))
             only = str(min(row.day for row in kept)) if len(kept) < len(chosen) else None

@@ -10,7 +10,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document, fields
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
 FORMAT = 1
@@ -64,9 +64,9 @@ def check_counted(survey: Survey, question: Asked) -> None:
 
     The reports to them then came in one submission, although the survey lists no such joint.
     """
-    if not isinstance(question, Joint) or question in survey.joints:
+    if question.name in survey.names:
         check_asked(survey, question)
-    elif survey.joint(*question.names) != question:
+    elif survey.like(question) != question:
         raise ValueError(
             f"survey {shown(survey.name)} has a different joint of {listed(question.names)}"
         )

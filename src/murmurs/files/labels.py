@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from murmurs.boundary.checks import shown
 from murmurs.mechanisms import KRR, Design, Subset
 from murmurs.mechanisms.closed.unary import Unary
-from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.question import Question
+from murmurs.questions.asked import Asked
 from murmurs.wire import BadReportError, Bits, Members, Reports
 
 
@@ -36,7 +35,7 @@ def check_labels(asked: Asked) -> None:
     """Refuse a question whose reports are not made of labels."""
     mechanism = asked.mechanism
     why = f"a report of {mechanism} is not made of labels"
-    if isinstance(asked, Joint):
+    if len(asked.names) > 1:
         why = f"a report to {shown(asked.name)} is one code for several questions"
     elif isinstance(mechanism, Design) and len(report_names(asked)) != len(mechanism.matrix):
         why = f"the reports of {shown(asked.name)} have no names"
@@ -45,9 +44,10 @@ def check_labels(asked: Asked) -> None:
     raise ValueError(f"{why}: write codes for {shown(asked.name)}, without labels")
 
 
-def labels_of(question: Question, reports: Reports) -> list[Any]:
+def labels_of(question: Asked, reports: Reports) -> list[Any]:
     """Return reports as labels: one for each report, or a list where a report is a set.
 
+    >>> from murmurs import Question
     >>> drink = Question("drink", ["tea", "mate", "gin", "rum"], Subset(4, 1.0, w=2))
     >>> labels_of(drink, drink.mechanism.shape.stack([(0, 2), (1, 3)]))
     [['tea', 'gin'], ['mate', 'rum']]
@@ -64,7 +64,7 @@ def labels_of(question: Question, reports: Reports) -> list[Any]:
     ]
 
 
-def _flags(question: Question, reports: Reports) -> NDArray[np.uint8]:
+def _flags(question: Asked, reports: Reports) -> NDArray[np.uint8]:
     """Return which answers are in each report."""
     shape, k = question.mechanism.shape, len(question.labels)
     if isinstance(shape, Members) and not shape.as_bits:
@@ -74,9 +74,10 @@ def _flags(question: Question, reports: Reports) -> NDArray[np.uint8]:
     return np.unpackbits(reports, axis=1, bitorder="little")[:, :k]
 
 
-def sets_from_labels(question: Question, values: Sequence[Any]) -> Reports:
+def sets_from_labels(question: Asked, values: Sequence[Any]) -> Reports:
     """Return lists of labels as reports; an error gives the position, and quotes no label.
 
+    >>> from murmurs import Question
     >>> drink = Question("drink", ["tea", "mate", "gin", "rum"], Subset(4, 1.0, w=2))
     >>> drink.count(sets_from_labels(drink, [["gin", "tea"], ["mate", "rum"]])).cells
     array([1, 1, 1, 1])

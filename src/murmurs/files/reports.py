@@ -26,7 +26,7 @@ from murmurs.files.headers import (
     check_survey,
 )
 from murmurs.files.pooled import pooled
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Reports, Shape
 

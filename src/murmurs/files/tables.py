@@ -24,7 +24,7 @@ from murmurs.boundary.writing import writing
 from murmurs.files.columns import format_of
 from murmurs.files.labels import report_names
 from murmurs.present import frames
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.wire import Category, Reports
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import as_tuple
+from murmurs.counts import People
 from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
 from murmurs.inference.difference import (
     Comparable,
@@ -36,10 +37,6 @@ from murmurs.present.text import left_out, p_text, periods_table, shown_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Asked = Literal["different", "same"]
-"""Whether each period asked different people, or the same people again."""
-
 
 MOST_WORK = 2e10
 """Periods times answers cubed, up to which the overall test uses the whole covariance."""
@@ -78,11 +75,11 @@ class Trend(frames.TabularAtLevel):
 
     estimates: tuple[Period, ...]
     names: tuple[str, ...]
-    people: Asked = "different"
+    people: People = "different"
     target: Target = "population"
 
     def __post_init__(self) -> None:
-        if self.people not in get_args(Asked):
+        if self.people not in get_args(People):
             raise ValueError(f"people must be 'different' or 'same', not {shown(self.people)}")
         if self.target not in get_args(Target):
             raise ValueError(
@@ -335,7 +332,7 @@ def trend(
     estimates: Mapping[str, Period] | Iterable[Period],
     names: Sequence[str] | None = None,
     *,
-    people: Asked = "different",
+    people: People = "different",
     target: Target | None = None,
 ) -> Trend:
     """Put estimates of several periods or groups side by side, and test whether shares differ.

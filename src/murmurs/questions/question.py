@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from murmurs import estimators, mechanisms
 from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
 from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.labelled import in_order, pairs_of
-from murmurs.boundary.labels import Labels, how_many, refuse_missing
+from murmurs.boundary.labels import Labels, refuse_missing
 from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.counts import Counts
@@ -30,12 +30,8 @@ from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
-from murmurs.randomness.sources import Chance, ChanceInBulk
-from murmurs.wire import BadReportError, Reports
-
-GIVEN = "it was given"
-"""Why a question has its mechanism, where the caller named it."""
-
+from murmurs.questions.single import GIVEN, Single
+from murmurs.randomness.sources import ChanceInBulk
 
 SHRUNK_MEAN = "a mean of these shares is biased, as they are shrunk: take it from `unbiased`"
 """The note on a scale whose shares noise has moved."""
@@ -44,8 +40,8 @@ MOVED = 0.1
 """The sum of the changes of all shares from which on they count as moved."""
 
 
-@dataclass(frozen=True)
-class Question:
+@dataclass(frozen=True, init=False, eq=False)
+class Question(Single):
     """A question with its answers and its mechanism; answer j has labels[j].
 
     Name the mechanism, or give ``epsilon`` and have one chosen; `why` says why it was. Without
@@ -64,54 +60,66 @@ class Question:
     """
 
     name: str
-    labels: tuple[str, ...] = ()
-    mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN
-    text: str = ""
-    _: dataclasses.KW_ONLY
-    epsilon: InitVar[float | None] = None
-    people: InitVar[int | None] = None
-    open: InitVar[bool | None] = None
-    ordered: bool = False
-    why: str = field(default=GIVEN, init=False, compare=False, repr=False)
+    labels: tuple[str, ...]
+    mechanism: Mechanism[Any] | OpenMechanism[Any]
+    text: str
+    ordered: bool
+    why: str = field(init=False, compare=False, repr=False)
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            name: str,
-            labels: Sequence[str] = (),
-            mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN,
-            text: str = "",
-            *,
-            epsilon: float | None = None,
-            people: int | None = None,
-            open: bool | None = None,  # noqa: A002
-            ordered: bool = False,
-        ) -> None: ...
-
-    def __post_init__(self, epsilon: Any, people: Any, open: Any) -> None:  # noqa: A002
-        check_name(self.name, "a question")
-        check_text(self.text, f"the text of {self._called}", allowed="\n\t")
-        object.__setattr__(self, "labels", as_tuple(self.labels, f"labels of {self._called}"))
-        if not isinstance(self.ordered, bool):
-            raise TypeError(f"ordered must be True or False, not {shown(self.ordered)}")
+    def __init__(
+        self,
+        name: str,
+        labels: Sequence[str] = (),
+        mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN,
+        text: str = "",
+        *,
+        epsilon: float | None = None,
+        people: int | None = None,
+        open: bool | None = None,  # noqa: A002
+        ordered: bool = False,
+    ) -> None:
+        self._set(name=name, mechanism=mechanism, text=text, ordered=ordered, why=GIVEN)
+        check_name(name, "a question")
+        check_text(text, f"the text of {self.called}", allowed="\n\t")
+        self._set(labels=as_tuple(labels, f"labels of {self.called}"))
+        if not isinstance(ordered, bool):
+            raise TypeError(f"ordered must be True or False, not {shown(ordered)}")
         if not isinstance(open, bool | None):
             raise TypeError(f"open must be True or False, not {shown(open)}")
-        Labels(self.labels, self._called).check()  # a design may still give its own
-        if self.mechanism is None:
+        Labels(self.labels, self.called).check()  # a design may still give its own
+        if mechanism is None:
             self._choose(epsilon, people, open)
         elif not (epsilon is people is None):
             raise ValueError(
-                f"{self._called} has a mechanism: leave epsilon and people out, or leave the "
+                f"{self.called} has a mechanism: leave epsilon and people out, or leave the "
                 "mechanism out to have one chosen"
             )
         if isinstance(self.mechanism, mechanisms.Design):
             self._share_labels(self.mechanism)
         self._check_mechanism(open)
 
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Question) and self._written == other._written
+
+    def __hash__(self) -> int:
+        return hash(self._written)
+
+    @property
+    def _written(self) -> tuple[Any, ...]:
+        """What a survey writes: questions that are written alike are equal."""
+        return self.name, self.labels, self.mechanism, self.text, self.ordered
+
+    def with_mechanism(self, mechanism: Mechanism[Any] | OpenMechanism[Any]) -> Self:
+        """Return the same question with another mechanism for the same answers."""
+        return dataclasses.replace(self, mechanism=mechanism)
+
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
-        called = self._called
+        called = self.called
         if epsilon is None:
             raise ValueError(f"{called} needs a mechanism, or an epsilon to have one chosen")
         if is_open or not self.labels:
@@ -128,31 +136,26 @@ class Question:
             if len(self.labels) == 1:
                 raise ValueError(f"{called} has one label: a question needs at least two")
             found = choose(len(self.labels), epsilon)
-        object.__setattr__(self, "mechanism", found.mechanism)
-        object.__setattr__(self, "why", found.why)
+        self._set(mechanism=found.mechanism, why=found.why)
 
     def _share_labels(self, design: mechanisms.Design) -> None:
         """Take the labels of the design, or give it those of the question for its default ones."""
         if not self.labels:
-            object.__setattr__(self, "labels", design.labels)
+            self._set(labels=design.labels)
             return
         has_default = design.labels == YES_NO and len(self.labels) == 2
         if has_default and self.labels != YES_NO and not says_no_first(self.labels):
             reports = self.labels if design.reports == YES_NO else design.reports
             renamed = dataclasses.replace(design, labels=self.labels, reports=reports)
-            object.__setattr__(self, "mechanism", renamed)
-
-    @property
-    def _called(self) -> str:
-        return f"question {shown(self.name)}"
+            self._set(mechanism=renamed)
 
     @cached_property
     def _known(self) -> Labels:
-        return Labels(self.labels, self._called)
+        return Labels(self.labels, self.called)
 
     def _check_mechanism(self, is_open: Any) -> None:
         """Refuse a mechanism that does not fit the labels."""
-        mechanism, called = self.mechanism, self._called
+        mechanism, called = self.mechanism, self.called
         if isinstance(mechanism, OpenMechanism):
             if is_open is False:
                 raise ValueError(f"{called} is not open, but {mechanism} takes any string")
@@ -183,20 +186,13 @@ class Question:
                 "labels=[...], and leave them out of the question"
             )
 
-    @property
-    def is_open(self) -> bool:
-        """Whether any string is an answer."""
-        return isinstance(self.mechanism, OpenMechanism)
+    def answer(self, label: str) -> Any:
+        """Return the number of the answer with this label; errors do not quote the label.
 
-    @property
-    def closed(self) -> Mechanism[Any]:
-        """The mechanism of a question with a fixed list of answers."""
+        If the question is open, any string is an answer: it is returned in its normal form.
+        """
         if isinstance(self.mechanism, OpenMechanism):
-            raise ValueError(f"{self._called} is open: it has no list of answers")
-        return self.mechanism
-
-    def answer(self, label: str) -> int:
-        """Return the number of the answer with this label; errors do not quote the label."""
+            return self.mechanism.check(label)
         if not isinstance(label, str):
             raise TypeError(
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
@@ -216,43 +212,6 @@ class Question:
         """
         return self._known.find(value)
 
-    def encode(self, answer: str, random: Chance = None) -> Any:
-        """Return a private report of one answer: a label, or any string if the question is open.
-
-        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
-        """
-        if isinstance(self.mechanism, OpenMechanism):
-            return self.mechanism.encode(answer, random)
-        return self.mechanism.encode(self.answer(answer), random)
-
-    def encode_many(
-        self,
-        answers: object,
-        random: ChanceInBulk = None,
-        *,
-        missing: str | None = None,
-        drop_missing: bool = False,
-        unknown: str | None = None,
-    ) -> Reports:
-        """Return the private reports of many people as one compact array.
-
-        ``answers`` are labels, one per person: a list, a NumPy array, or a column of pandas, polars
-        or Arrow. Booleans stand for the labels yes and no (or true and false), whole numbers for
-        labels that are numbers. Missing answers are refused, unless ``missing`` names a label for
-        them or ``drop_missing`` leaves them out (of an open question, empty strings too).
-        Answers that are not labels are refused, unless ``unknown`` names a label for them.
-
-        >>> drink = Question("drink", ["tea", "mate", "other"], epsilon=8.0)
-        >>> rng = np.random.default_rng(1)
-        >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
-        array([0, 2], dtype=uint8)
-        """
-        codes, table = self.coded_answers(
-            answers, missing=missing, drop_missing=drop_missing, unknown=unknown
-        )
-        codes = _present(codes) if drop_missing else codes
-        return self.mechanism.encode_coded(codes, cast(Any, table), random)
-
     def coded_answers(
         self,
         answers: object,
@@ -263,8 +222,8 @@ class Question:
     ) -> tuple[NDArray[np.integer[Any]], Integers | list[str]]:
         """Return answers as codes, and the table of what the codes stand for.
 
-        The table has numbers of answers or, for an open question, checked strings. The options are
-        those of `encode_many`. With ``drop_missing``, missing answers have the code `MISSING`.
+        Answers are labels. Booleans stand for the labels yes and no (or true and false), whole
+        numbers for labels that are numbers. Of an open question, answers are strings.
         """
         column = coded(answers)
         if not isinstance(drop_missing, bool):
@@ -283,22 +242,12 @@ class Question:
             self._known.refuse_bad(column.codes, table, drop_missing)
         return column.codes, table
 
-    def encode_column(
-        self, answers: object, random: ChanceInBulk = None, **options: Any
-    ) -> list[Any]:
-        """Return the private reports of many people as a column for a data frame.
-
-        It is a list of numbers, or of bytes for mechanisms whose reports are more than a number;
-        `count` takes it back in any data frame or file. Options are those of `encode_many`.
-        """
-        return self.mechanism.shape.column(self.encode_many(answers, random, **options))
-
     def _coded_texts(
         self, column: Coded, missing: str | None, drop_missing: bool, unknown: str | None
     ) -> tuple[NDArray[np.integer[Any]], list[str]]:
         mechanism = cast("OpenMechanism[Any]", self.mechanism)
         if unknown is not None:
-            raise ValueError(f"{self._called} is open and takes any string: leave unknown out")
+            raise ValueError(f"{self.called} is open and takes any string: leave unknown out")
         codes, values = column.codes, list(column.values)
         if missing is not None:
             values.append(missing)
@@ -318,111 +267,6 @@ class Question:
                 texts.append("unused")
         return codes, texts
 
-    def numbers(
-        self, answers: object, *, missing: str | None = None, unknown: str | None = None
-    ) -> Integers:
-        """Return the numbers of the answers with these labels, as a mechanism takes them.
-
-        >>> Question("tea", ["no", "yes"], epsilon=1.0).numbers([True, False, "yes"]).tolist()
-        [1, 0, 1]
-        """
-        self.closed  # noqa: B018 - refuses an open question
-        column = coded(answers)
-        table = self._known.table(column.values, missing, unknown)
-        if missing is None:
-            refuse_missing(column.codes, "leave them out")
-        if int(table.min()) < 0:
-            self._known.refuse_bad(column.codes, table)
-        return np.asarray(table[column.codes])
-
-    def count(self, reports: Any) -> Counts:
-        """Add reports up; see `Mechanism.count` for the forms in which they may come."""
-        try:
-            return self.mechanism.count(reports)
-        except BadReportError:
-            self._refuse_labels(reports)
-            raise
-
-    def _refuse_labels(self, reports: Any) -> None:
-        """Refuse labels in place of reports, if there are any."""
-        mechanism = self.mechanism
-        names = {
-            *self.labels,
-            *(mechanism.reports if isinstance(mechanism, mechanisms.Design) else ()),
-        }
-        try:
-            codes, values = coded(reports)
-        except (TypeError, ValueError):
-            return
-        labels = [n for n, value in enumerate(values) if isinstance(value, str) and value in names]
-        if labels:
-            way = "randomise answers with encode_many(answers) first"
-            if isinstance(mechanism, mechanisms.Design | mechanisms.KRR):
-                way += "; if they were randomised already, use count_reported(answers)"
-            at = int(np.isin(codes, labels).argmax())
-            raise BadReportError(at, f"is a label, not a report: {way}") from None
-
-    def count_reported(
-        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
-    ) -> Counts:
-        """Add up answers that were randomised already, on paper or by telephone, by their labels.
-
-        They are a column with one label per person, or totals: a mapping from label to number of
-        people, or the ``value_counts()`` of pandas. For mechanisms whose report is an answer
-        (`KRR`) or has a name (`Design`). Nothing is randomised here. Missing ones are refused,
-        unless ``drop_missing`` leaves them out, and so are those that are no reports, unless
-        ``unknown`` names a report for them.
-
-        >>> from murmurs.mechanisms.designs.known import crosswise
-        >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
-        >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
-        array([1, 1])
-        >>> crossed.count_reported({"same": 620, "different": 380}).n
-        1000
-        """
-        names = self._names_of_reports()
-        totals = names.totals_in(reported)
-        if totals is not None:
-            cells = names.added(totals, drop_missing, unknown, MOST_PEOPLE)
-            return Counts(self.mechanism, sum(cells), np.array(cells))
-        found, there = self.as_reports(reported, drop_missing=drop_missing, unknown=unknown)
-        return self.mechanism.count(found[there])
-
-    def _names_of_reports(self) -> Labels:
-        """Return the names of the reports, where reports have names."""
-        mechanism = self.mechanism
-        if isinstance(mechanism, mechanisms.Design):
-            names = mechanism.reports or mechanism.labels or self.labels
-            if len(names) != len(mechanism.matrix):
-                raise ValueError(f"{self._called} needs names for its reports: Design(reports=...)")
-        elif isinstance(mechanism, mechanisms.KRR):
-            names = self.labels
-        else:
-            raise ValueError(
-                f"a report of {mechanism} is not a label: count its reports with count(reports)"
-            )
-        return Labels(names, self._called)
-
-    def as_reports(
-        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
-    ) -> tuple[Reports, NDArray[np.bool_]]:
-        """Return answers that were randomised already as reports, and which of them are there.
-
-        The reports in place of those that are missing mean nothing.
-        """
-        names = self._names_of_reports()
-        codes, values = coded(reported)
-        gone = codes == MISSING
-        if gone.any() and not drop_missing:
-            raise ValueError(
-                f"{how_many(gone, 'reported answers', 'missing')}, first number "
-                f"{int(gone.argmax())}: leave them out with drop_missing=True"
-            )
-        table = names.table(values, None, unknown)
-        table[-1] = 0  # those that are missing keep their places until the others are checked
-        names.refuse_bad(codes, table)
-        return table[codes].astype(self.mechanism.shape.dtype), ~gone
-
     def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
         """Draw the counts of a whole population; the cost does not grow with it.
 
@@ -434,12 +278,12 @@ class Question:
             pairs = pairs_of(people, "people")
             if pairs is None:
                 raise TypeError(
-                    f"{self._called} is open: people is a mapping from string to number of people, "
+                    f"{self.called} is open: people is a mapping from string to number of people, "
                     "or a labelled Series such as value_counts()"
                 )
             return self.mechanism.simulate_strings(pairs, random)
         k = self.mechanism.k
-        given = in_order(people, k, self.labels, "people", self._called, self.place_of)
+        given = in_order(people, k, self.labels, "people", self.called, self.place_of)
         return self.mechanism.simulate(given, random)
 
     def estimate(
@@ -463,7 +307,7 @@ class Question:
         if counts.mechanism != self.mechanism:
             same = f"{counts.mechanism}" == f"{self.mechanism}"  # a design is shown by its size
             raise ValueError(
-                f"counts of {counts.mechanism} are not answers to {self._called}, which has "
+                f"counts of {counts.mechanism} are not answers to {self.called}, which has "
                 f"{self.mechanism}{' with other probabilities or labels' if same else ''}"
             )
         if self.is_open:
@@ -471,12 +315,12 @@ class Question:
             wanted = as_tuple(given, "candidates")
             if not wanted:
                 raise ValueError(
-                    f"{self._called} is open: say which strings to look for, with candidates=[...]"
+                    f"{self.called} is open: say which strings to look for, with candidates=[...]"
                 )
             found = estimators.estimate(counts.over(wanted, complete=complete), method)
         else:
             if candidates is not None or complete:
-                raise ValueError(f"{self._called} has labels: it takes no candidates")
+                raise ValueError(f"{self.called} has labels: it takes no candidates")
             found = estimators.estimate(counts, method, labels=self.labels)
         notes = found.notes + ((SHRUNK_MEAN,) if self.ordered and _is_shrunk(found) else ())
         title = self.text or self.name
@@ -491,12 +335,6 @@ class Question:
             "mechanism": self.mechanism.to_document(),
         }
         return document | ({"ordered": True} if self.ordered else {})
-
-
-def _present(codes: Any) -> Any:
-    """Return the codes without those of missing answers."""
-    missing = codes == MISSING
-    return codes[~missing] if missing.any() else codes
 
 
 def _is_shrunk(found: Estimate) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from murmurs.boundary.texts import listed
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey, keeps_response
 from murmurs.survey.terms import Period, in_words
 

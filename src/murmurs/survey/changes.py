@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.question import Question
+from murmurs.questions.asked import Asked
 from murmurs.survey.budget import Cost, most_in_a_period, price
 from murmurs.survey.survey import Survey, keeps_response
 from murmurs.survey.terms import Terms
@@ -80,7 +79,7 @@ class Comparison:
 def compare_surveys(old: Survey, new: Survey) -> Comparison:
     """Return what was edited between two versions of a survey, and what each edit does.
 
-    >>> from murmurs import KRR
+    >>> from murmurs import KRR, Question
     >>> old = Survey("s", (Question("hot", ("yes", "no"), KRR(2, 1.0)),))
     >>> new = Survey("s", (Question("hot", ("no", "yes"), KRR(2, 1.0), "Is it hot?"),))
     >>> [(change.kind, change.what) for change in compare_surveys(old, new).changes]
@@ -213,13 +212,13 @@ def _gone(asked: Asked, old: Survey, new: Survey) -> str:
 
 
 def _of_asked(old: Asked, new: Asked) -> list[Change]:
-    if isinstance(old, Joint) or isinstance(new, Joint):
+    if len(old.names) > 1 or len(new.names) > 1:
         return _of_joints(old, new)
     found = _of_labels(old, new) if old.labels != new.labels else []
     return found + _of_mechanisms(shown(old.name), old, new)
 
 
-def _of_labels(old: Question, new: Question) -> list[Change]:
+def _of_labels(old: Asked, new: Asked) -> list[Change]:
     what = f"the labels of {shown(old.name)}"
     if old.is_open and new.is_open:
         return [Change("harmless", what, "they are candidates, which may change at any time")]
@@ -275,14 +274,9 @@ def _of_joints(old: Asked, new: Asked) -> list[Change]:
 
 def _counts_add_up(old: Asked, new: Asked) -> bool:
     """Whether counts of both have the same mechanism, and cells that mean the same."""
-    if old.mechanism != new.mechanism or isinstance(old, Joint) != isinstance(new, Joint):
-        return False
-    if isinstance(old, Joint) and isinstance(new, Joint):
-        pairs = zip(old.questions, new.questions, strict=False)
-        same = all(a.name == b.name and _same_labels(a, b) for a, b in pairs)
-        return same and len(old.questions) == len(new.questions) and old.once == new.once
-    return isinstance(old, Question) and isinstance(new, Question) and _same_labels(old, new)
+    same_names = old.names == new.names or len(old.names) == len(new.names) == 1
+    return same_names and old.mechanism == new.mechanism and _meanings(old) == _meanings(new)
 
 
-def _same_labels(old: Question, new: Question) -> bool:
-    return (old.is_open and new.is_open) or old.labels == new.labels
+def _meanings(asked: Asked) -> list[tuple[str, ...]]:
+    return [question.meaning for question in asked.questions]

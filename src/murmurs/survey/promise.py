@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey, keeps_response
 from murmurs.survey.terms import in_words
 

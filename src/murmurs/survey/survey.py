@@ -22,10 +22,11 @@ from murmurs.boundary.checks import index, shown
 from murmurs.boundary.documents import canonical, document, reading_as
 from murmurs.boundary.texts import as_tuple, check_name, listed, meant
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
-from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.joint.entry import JointFile
-from murmurs.questions.question import Question
-from murmurs.questions.question_file import QuestionFile
+from murmurs.questions.asked import Asked
+from murmurs.questions.dictionary.dictionary import of_kind
+from murmurs.questions.joint import Joint
+from murmurs.questions.kinds import check_fields, read_entry
+from murmurs.questions.single import Single
 from murmurs.survey.terms import FIELDS, NO_TERMS, Terms
 
 FORMAT = 1
@@ -37,10 +38,10 @@ MOST_SEGMENTS = 200
 
 class _SurveyFile(msgspec.Struct, forbid_unknown_fields=True):
     name: str
-    questions: list[QuestionFile]
+    questions: list[dict[str, Any]]
     version: int = 1
     murmurs: int = FORMAT
-    joint: list[JointFile] = []
+    joint: list[dict[str, Any]] = []
     segments: list[str] = []
     title: str = ""
     purpose: str = ""
@@ -78,7 +79,7 @@ class Survey:
     """
 
     name: str
-    questions: tuple[Question, ...]
+    questions: tuple[Single, ...]
     version: int = 1
     joints: tuple[Joint, ...] = ()
     segments: tuple[str, ...] = ()
@@ -101,11 +102,12 @@ class Survey:
         object.__setattr__(self, "version", version)
         seen: set[str] = set()
         for question in self.questions:
-            if not isinstance(question, Question):
+            if not isinstance(question, Single):
                 raise TypeError(f"survey {name} has {shown(question)} for a question")
             if question.name in seen:
                 raise ValueError(f"survey {name} has the question {shown(question.name)} twice")
             seen.add(question.name)
+        object.__setattr__(self, "questions", tuple(map(of_kind, self.questions)))
         self._check_joints(seen)
         self._check_segments()
         self._check_terms()
@@ -186,9 +188,11 @@ class Survey:
         _check_fields(found)
         with reading_as("a survey"):
             file = msgspec.convert(found, _SurveyFile)
-        questions = tuple(question.settled() for question in file.questions)
+        entries = [read_entry(own, "questions", n) for n, own in enumerate(file.questions)]
+        together = [read_entry(own, "joint", n) for n, own in enumerate(file.joint)]
+        questions: Any = tuple(entry.settled({}) for entry in entries)
         known = {question.name: question for question in questions}
-        joints = tuple(joint.settled(known) for joint in file.joint)
+        joints: Any = tuple(entry.settled(known) for entry in together)
         terms = Terms(**{name: getattr(file, name) for name in FIELDS})
         return cls(file.name, questions, file.version, joints, tuple(file.segments), terms)
 
@@ -205,7 +209,7 @@ class Survey:
         alone = tuple(q for q in self.questions if q.name not in together)
         return (*alone, *self.joints)
 
-    def question(self, name: str) -> Question:
+    def question(self, name: str) -> Single:
         """Return the question with this name."""
         for question in self.questions:
             if question.name == name:
@@ -241,6 +245,12 @@ class Survey:
             if joint.name == name:
                 return joint
         return self.question(name)
+
+    def like(self, asked: Asked) -> Asked:
+        """Return what the survey has in the place of a question, or of a joint of its questions."""
+        if asked.name in self.names or len(asked.names) == 1:
+            return self.asked(asked.name)
+        return self.joint(*asked.names)
 
     def __getitem__(self, name: str) -> Asked:
         """Return the question or joint with this name: survey["drink"], survey["drink+age"]."""
@@ -298,12 +308,12 @@ def _refuse_path(text: object, name: str) -> None:
 
 
 def _check_fields(found: Any) -> None:
-    """Refuse unknown fields of a survey or a question, with a list of the known ones."""
+    """Refuse unknown fields of a survey, and entries that are not as they should be written."""
     if not isinstance(found, dict):
         return
     if found.get("murmurs") == "counts":
         raise ValueError("this is not a survey: it is a file of counts")
-    _check_known(found, "it", "a survey", _SurveyFile)
+    check_fields(found, "it", "a survey", _SurveyFile)
     for field in ("questions", "joint"):
         if isinstance(found.get(field), dict):
             raise ValueError(
@@ -315,13 +325,7 @@ def _check_fields(found: Any) -> None:
     for question in questions if isinstance(questions, list) else []:
         if isinstance(question, dict):
             name = f"question {shown(question.get('name'))}"
-            _check_known(question, name, "a question", QuestionFile)
             _check_texts(question.get("labels"), "label", f"of {name}")
-    joints = found.get("joint")
-    for joint in joints if isinstance(joints, list) else []:
-        if isinstance(joint, dict):
-            it = f"joint {shown(joint['name'])}" if "name" in joint else "a joint"
-            _check_known(joint, it, "a joint", JointFile)
 
 
 def _check_texts(found: Any, what: str, whose: str) -> None:
@@ -337,16 +341,6 @@ def _check_texts(found: Any, what: str, whose: str) -> None:
             raise ValueError(
                 f"this is not a survey: {what} {number} {whose} is {told}, and a {what} is a text: "
                 f'write "{told}", in quotes'
-            )
-
-
-def _check_known(found: dict[str, Any], it: str, kind: str, file: type[msgspec.Struct]) -> None:
-    known = file.__struct_fields__
-    for name in found:
-        if name not in known:
-            raise ValueError(
-                f"this is not a survey: {it} has an unknown field {shown(name)}; the fields of "
-                f"{kind} are {', '.join(known)}{meant(name, known)}"
             )
 
 

@@ -15,7 +15,7 @@ import murmurs as mm
 from murmurs import Dictionary, Joint, Question
 from murmurs.mechanisms import KRR, ORR, Design, OpenProduct, ORappor, Product
 from murmurs.mechanisms.designs.known import crosswise
-from murmurs.questions.joint.entry import joint_from_document
+from murmurs.questions.kinds import asked_from_document
 
 DRINK = Question("drink", ["tea", "mate", "water"], KRR(k=3, epsilon=40.0))
 SUGAR = Question("sugar", ["yes", "no"], KRR(k=2, epsilon=40.0))
@@ -143,11 +143,9 @@ def test_an_answer_is_a_tuple_with_an_answer_to_each_question(answer: Any) -> No
         BOTH.encode(answer)
 
 
-def test_a_dictionary_is_asked_together_as_its_question() -> None:
+def test_a_dictionary_is_asked_together_with_other_questions() -> None:
     pets = Dictionary(epsilon=4.0, longest=4, alphabet="aelnou", name="pet")
-    with pytest.raises(TypeError, match=r"part 0 is a Dictionary: .* dictionary.question"):
-        Joint(pets, SUGAR)  # type: ignore[arg-type]
-    joint = Joint(pets.question, SUGAR)
+    joint = Joint(pets, SUGAR)
     people = {("luna", "yes"): 9000, ("leo", "no"): 6000}
     counts = joint.simulate(people, rng())
     with pytest.raises(ValueError, match=r"counts of several questions: .* counts.margin"):
@@ -219,7 +217,7 @@ def test_bad_parts_are_refused(parts: Any, options: dict[str, Any], rule: str) -
     "joint", [BOTH, ONCE, Joint(WORD, SUGAR, name="both")], ids=["product", "once", "open"]
 )
 def test_a_joint_is_read_as_written(joint: Joint) -> None:
-    assert joint_from_document(joint.to_document()) == joint
+    assert asked_from_document(joint.to_document()) == joint
 
 
 # Counting
@@ -384,7 +382,7 @@ def test_reports_and_counts_of_the_other_kind_of_joint_are_refused_in_plain_word
 
 def test_dictionaries_are_asked_together_only_with_their_own_cohorts() -> None:
     word = Question("word", (), ORR(epsilon=1.0, width=4, cohorts=3))
-    names = mm.Dictionary(epsilon=2.0, longest=4, alphabet="abc", name="names").question
+    names = mm.Dictionary(epsilon=2.0, longest=4, alphabet="abc", name="names")
     assert Joint(names, BOTH.questions[0]).mechanism.cohort_count == names.mechanism.cohort_count
     with pytest.raises(ValueError, match="cohorts cannot be asked together, as a person has one"):
         Joint(names, word)

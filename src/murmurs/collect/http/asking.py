@@ -24,7 +24,6 @@ from murmurs.collect.results.compute import (
     Task,
     is_long,
     is_pooled,
-    is_searched,
     unit_of,
 )
 from murmurs.collect.results.disclosure import Days, Shown
@@ -68,17 +67,15 @@ class Asking:
                 f"there is no question {shown(self.name)} in this survey; it has "
                 f"{listed(self.survey.names)}",
             )
-        self.unit = unit_of(self.survey, self.name)
+        self.asked, self.unit = self.survey.asked(self.name), unit_of(self.survey, self.name)
         self.today = collector.unfinished_day
         self.people = call.query.people or people_of(self.survey.terms, self.unit.mechanism)
         self.days: Days = {}
         """The number of reports by day and segment, as of `look`."""
         most = collector.limits.candidates
-        self.candidates = candidates_of(
-            self.survey.asked(self.name), call.query.candidates, call.body, most
-        )
+        self.candidates = candidates_of(self.asked, call.query.candidates, call.body, most)
         self.options = self._options()
-        if kind != "estimate" and self.candidates is None and is_searched(self.survey, self.name):
+        if kind != "estimate" and self.candidates is None and self.asked.searches:
             raise RefusedError(
                 400,
                 "query",
@@ -114,7 +111,7 @@ class Asking:
             return True
         if self.kind != "trend":
             return False
-        answers = max(count, len(self.survey.asked(self.name).labels), 10)
+        answers = max(count, len(self.asked.labels), 10)
         periods = len(self.named_parts())
         return periods * answers > MOST_AT_ONCE or len(self.days) > MOST_ENTRIES
 

@@ -9,8 +9,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.results.wording import HOW_TO_LIST
-from murmurs.mechanisms import NGrams, Prefixes
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 
 
 def candidates_of(asked: Asked, queried: Sequence[str], body: Any, most: int) -> Any:
@@ -27,11 +26,12 @@ def candidates_of(asked: Asked, queried: Sequence[str], body: Any, most: int) ->
     lists = given.values() if isinstance(given, Mapping) else [given]
     if sum(map(len, lists)) > most:
         raise RefusedError(413, "candidates", f"at most {most} candidates are looked for")
+    several = len(asked.names) > 1
     if isinstance(given, Mapping):
-        if not isinstance(asked, Joint):
+        if not several:
             raise RefusedError(400, "query", "candidates of one question are a list")
         return {name: tuple(texts) for name, texts in given.items()}
-    if isinstance(asked, Joint):
+    if several:
         raise RefusedError(
             400, "query", "candidates of several questions are lists by name: use POST"
         )
@@ -39,17 +39,15 @@ def candidates_of(asked: Asked, queried: Sequence[str], body: Any, most: int) ->
 
 
 def _refuse_without(asked: Asked) -> None:
-    several = asked.questions if isinstance(asked, Joint) else ()
-    open_ones = tuple(q.name for q in several if q.is_open and not q.labels)
-    if open_ones:
+    needed = asked.needs_candidates
+    if needed and len(asked.names) > 1:
         raise RefusedError(
             400,
             "query",
             f"{shown(asked.name)} has open questions: POST the strings to look for, as "
-            f'{{"{open_ones[0]}": ["Luna", "Leo"]}}, for {listed(open_ones)}',
+            f'{{"{needed[0]}": ["Luna", "Leo"]}}, for {listed(needed)}',
         )
-    is_found = isinstance(asked.mechanism, Prefixes | NGrams)
-    if not isinstance(asked, Joint) and asked.is_open and not asked.labels and not is_found:
+    if needed:
         raise RefusedError(
             400,
             "query",

@@ -6,7 +6,6 @@ those of the library: estimates, trends, differences, joint tables and dictionar
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,24 +14,18 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from murmurs import estimators
-from murmurs.counts import Counts
+from murmurs.counts import Counts, People
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Target
-from murmurs.inference.trend import Asked as Whose
 from murmurs.inference.trend import Trend, trend
-from murmurs.mechanisms.products.closed import Product
-from murmurs.mechanisms.products.open import OpenProduct
-from murmurs.mechanisms.strings.ngrams import NGrams
-from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.numerics.arrays import Integers
+from murmurs.questions.asked import Asked
 from murmurs.questions.dictionary.discovery import Discovery
-from murmurs.questions.dictionary.finding import discover
 from murmurs.questions.dictionary.letters import ALPHABET
-from murmurs.questions.joint import Asked, Joint, JointEstimate
+from murmurs.questions.joint import JointEstimate
 from murmurs.questions.joint.tested import tested_document
-from murmurs.questions.question import Question
 from murmurs.survey.rounds import Rounds, assumption_of, repeatable
 from murmurs.survey.survey import Survey
 
@@ -57,7 +50,7 @@ class Options:
     method: str | None = None
     candidates: tuple[str, ...] | Mapping[str, tuple[str, ...]] | None = None
     complete: bool = False
-    people: Whose = "different"
+    people: People = "different"
     alphabet: str = ALPHABET
     error_rate: float = 0.05
     control: Control = "bonferroni"
@@ -101,15 +94,9 @@ def unit_of(survey: Survey, name: str) -> Asked:
     """Return what devices report to when they answer a question: itself, or the joint it is in."""
     asked = survey.asked(name)
     for unit in survey.reported:
-        if unit.name == name or (isinstance(unit, Joint) and name in unit.names):
+        if unit.name == name or name in unit.names:
             return unit
     return asked
-
-
-def is_searched(survey: Survey, name: str) -> bool:
-    """Whether a question without candidates is searched for its frequent strings."""
-    asked = survey.asked(name)
-    return not isinstance(asked, Joint) and isinstance(asked.mechanism, Prefixes | NGrams)
 
 
 def is_pooled(survey: Survey, name: str) -> bool:
@@ -118,15 +105,8 @@ def is_pooled(survey: Survey, name: str) -> bool:
     Those of questions that are asked together are not, as their table is about one report of each
     person; nor are those of a mechanism whose permanent noise is known for one round only.
     """
-    asked, unit = survey.asked(name), unit_of(survey, name)
-    if isinstance(asked, Joint):
-        return False
-    if isinstance(unit, Joint):
-        if unit.once:
-            return False
-        place = unit.names.index(name)
-        return repeatable(cast("Product | OpenProduct", unit.mechanism).parts[place])
-    return repeatable(asked.mechanism)
+    asked = unit_of(survey, name).part(name)
+    return asked is not None and len(asked.names) == 1 and repeatable(asked.mechanism)
 
 
 def is_long(
@@ -134,7 +114,7 @@ def is_long(
 ) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
-    if isinstance(asked, Joint) or is_searched(survey, name) or method == LIKELIHOOD:
+    if len(asked.names) > 1 or asked.searches or method == LIKELIHOOD:
         return True
     is_quick = kind == "estimate" and method not in ITERATIVE
     if not is_quick and max(candidates, len(asked.labels)) > 100:
@@ -176,43 +156,34 @@ def _result(task: Task, estimates: dict[str, Estimate | Discovery]) -> Result:
 def _estimate(
     survey: Survey, task: Task, counts: Counts, rounds: Rounds, progress: Progress
 ) -> Estimate | Discovery:
-    asked, unit, options = survey.asked(task.question), unit_of(survey, task.question), task.options
-    if asked.name != unit.name and isinstance(unit, Joint):
-        if unit.once:
-            return unit.estimate(counts, options.method).margin(asked.name)
-        asked, counts = _margin(unit, asked.name, counts)
-    counts = rounds.apply(counts)
-    candidates: Any = options.candidates
-    if isinstance(asked.mechanism, Prefixes | NGrams) and candidates is None:
-        return discover(
-            counts,
-            alphabet=options.alphabet,
-            error_rate=options.error_rate,
-            control=options.control,
-            progress=lambda done, levels: progress(done / levels),
-        )
-    if options.method == LIKELIHOOD:
-        return _from_reports(asked, counts, task)
-    return asked.estimate(counts, options.method, candidates=candidates, complete=options.complete)
+    name, unit, options = task.question, unit_of(survey, task.question), task.options
+    asked = unit.part(name)
+    if asked is None:  # only the combination of its answer with others is reported
+        table: Any = unit.estimate(counts, options.method)
+        return cast(Estimate, table.margin(name))
+    if len(asked.names) < len(unit.names):
+        counts = counts.margin(unit.names.index(name))
+    method: Any = _likely(asked, task) if options.method == LIKELIHOOD else options.method
+    return asked.results(
+        rounds.apply(counts),
+        method,
+        candidates=options.candidates,
+        complete=options.complete,
+        alphabet=options.alphabet,
+        error_rate=options.error_rate,
+        control=options.control,
+        progress=lambda done, levels: progress(done / levels),
+    )
 
 
-def _margin(joint: Joint, name: str, counts: Counts) -> tuple[Question, Counts]:
-    """Return one question of a joint as it was asked there, and its counts."""
-    place = joint.names.index(name)
-    parts = cast("Product | OpenProduct", joint.mechanism).parts
-    question = dataclasses.replace(joint.questions[place], mechanism=parts[place])
-    return question, counts.margin(place)
-
-
-def _from_reports(asked: Asked, counts: Counts, task: Task) -> Estimate:
-    """Return the estimate with the largest likelihood of the reports that were kept."""
+def _likely(asked: Asked, task: Task) -> Callable[[Counts], Estimate]:
+    """Return the estimator with the largest likelihood of the reports that were kept."""
     reports = asked.mechanism.shape.view(b"".join(task.reports))
 
     def likely(over: Counts) -> Estimate:
         return estimators.report_likelihood(cast(Any, over.mechanism), reports)
 
-    candidates: Any = task.options.candidates
-    return asked.estimate(counts, likely, candidates=candidates, complete=task.options.complete)
+    return likely
 
 
 def _shown(found: Estimate | Discovery, options: Options) -> Result:

@@ -18,7 +18,7 @@ from typing import Any
 from murmurs.collect.stores import copying
 from murmurs.collect.stores.store import Part, Store, keeps_reports
 from murmurs.files.exported import SURVEY
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
 _ROWS = 2**18

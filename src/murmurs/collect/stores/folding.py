@@ -19,7 +19,7 @@ from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.store import keeps_reports
 from murmurs.collect.stores.sums import check_sum, sum_of
 from murmurs.numerics.arrays import Integers
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.wire import Reports, Shape
 
 MOST_AT_ONCE = 2**24

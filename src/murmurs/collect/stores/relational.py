@@ -36,7 +36,7 @@ from murmurs.collect.stores.store import (
 from murmurs.collect.stores.sums import check_sum
 from murmurs.collect.stores.verifying import read_token, verify
 from murmurs.counts import Counts
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.submission import Batch, Submission, batches_of
 from murmurs.survey.survey import Survey
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from murmurs.boundary.checks import shown
 from murmurs.counts import Counts
 from murmurs.numerics.arrays import Integers
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.submission import Batch, Submission
 from murmurs.survey.survey import Survey
 
@@ -222,4 +222,4 @@ def keeps_reports(asked: Asked) -> bool:
     Counts suffice for all single questions and for joints of closed ones. The likelihood of a joint
     with an open question is of whole reports, over a list of candidates that comes later.
     """
-    return len(getattr(asked, "questions", ())) > 1 and asked.is_open
+    return len(asked.names) > 1 and asked.is_open

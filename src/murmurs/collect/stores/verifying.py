@@ -12,7 +12,7 @@ from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.store import DamagedError, StoreError, Token, keeps_reports
 from murmurs.collect.stores.sums import check_sum
 from murmurs.counts import Counts
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 
 
 def read_token(name: object, digest: object, scope: object, surveys: object) -> Token | None:

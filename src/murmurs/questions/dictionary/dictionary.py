@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
-from murmurs.boundary.checks import whole
+from murmurs.boundary.checks import shown, whole
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.counts import Counts
+from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control
 from murmurs.mechanisms.strings.dictionary import DictionaryMethod, planned_dictionary
+from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.questions.dictionary.discovery import Discovery
 from murmurs.questions.dictionary.finding import discover
 from murmurs.questions.dictionary.letters import ALPHABET, letters_of
-from murmurs.questions.dictionary.power import Asked, floor_of, people_needed
+from murmurs.questions.dictionary.power import Searched, floor_of, people_needed
 from murmurs.questions.dictionary.search import Progress
+from murmurs.questions.entry import QuestionEntry
 from murmurs.questions.question import Question
-from murmurs.randomness.sources import Chance, ChanceInBulk
-from murmurs.wire import Reports
+from murmurs.questions.single import Single
 
 
-@dataclass(frozen=True)
-class Dictionary:
+@dataclass(frozen=True, init=False, eq=False)
+class Dictionary(Question):
     """A question whose answers are strings that nobody listed: `discover` finds the frequent ones.
 
     Each person reports once, about a prefix of the string, with all of ``epsilon``. ``longest`` is
@@ -42,32 +44,44 @@ class Dictionary:
     ('luna', 'leo', 'oscar')
     """
 
-    epsilon: float
-    longest: int = 20
-    alphabet: str = ALPHABET
-    name: str = "dictionary"
-    text: str = ""
-    people: int | None = None
-    method: DictionaryMethod = "prefix"
+    mechanism: Searched
+    alphabet: str
+    people: int | None
 
-    def __post_init__(self) -> None:
-        letters = letters_of(self.alphabet)
-        object.__setattr__(self, "alphabet", letters.alphabet)
-        if self.people is not None:
-            whole(self.people, "people", 1, MOST_PEOPLE)
-        self.question  # noqa: B018 - checks epsilon, longest and name
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        longest: int = 20,
+        alphabet: str = ALPHABET,
+        name: str = "dictionary",
+        text: str = "",
+        people: int | None = None,
+        method: DictionaryMethod = "prefix",
+        *,
+        mechanism: Searched | None = None,
+        labels: Sequence[str] = (),
+        ordered: bool = False,
+    ) -> None:
+        self._set(alphabet=letters_of(alphabet).alphabet, people=people)
+        if people is not None:
+            whole(people, "people", 1, MOST_PEOPLE)
+        if mechanism is None:
+            if epsilon is None:
+                raise ValueError("a dictionary needs an epsilon or a mechanism: Dictionary(4.0)")
+            mechanism = planned_dictionary(epsilon, longest, len(self.alphabet), method=method)
+        super().__init__(name, labels, cast(Any, mechanism), text, ordered=ordered)
+        if not isinstance(mechanism, Prefixes | NGrams):
+            raise TypeError(f"{self.called} has {shown(mechanism)}, which cannot be searched")
 
-    @cached_property
-    def question(self) -> Question:
-        """The open question that a survey asks."""
-        return Question(self.name, (), self.mechanism, self.text)
+    @property
+    def longest(self) -> int:
+        """The number of letters up to which strings are looked for."""
+        return self.mechanism.longest
 
-    @cached_property
-    def mechanism(self) -> Asked:
-        """The mechanism, with the lengths and cohorts chosen."""
-        return planned_dictionary(
-            self.epsilon, self.longest, len(self.alphabet), method=self.method
-        )
+    @property
+    def searches(self) -> bool:
+        """Whether `results` searches for strings, if no candidates are given: it does."""
+        return True
 
     @property
     def floor(self) -> float:
@@ -91,38 +105,68 @@ class Dictionary:
         """
         return people_needed(self.mechanism, share, length)
 
-    def encode(self, answer: str, random: Chance = None) -> Any:
-        """Return a private report of one string; see `Question.encode`."""
-        return self.question.encode(answer, random)
-
-    def encode_many(self, answers: object, random: ChanceInBulk = None, **options: Any) -> Reports:
-        """Return the private reports of many people; see `Question.encode_many`."""
-        return self.question.encode_many(answers, random, **options)
-
-    def count(self, reports: object) -> Counts:
-        """Count reports, in whatever form they come."""
-        return self.question.count(reports)
-
-    def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
-        """Draw the counts of a whole population, a mapping from strings to numbers of people."""
-        return self.question.simulate(people, random)
-
     def discover(
         self,
         counts: Counts,
         *,
+        alphabet: str | None = None,
         corpus: Iterable[str] = (),
         error_rate: float = 0.05,
         control: Control = "bonferroni",
         progress: Progress | None = None,
     ) -> Discovery:
-        """Find the strings that enough people hold, with their shares; see `discover`."""
+        """Find the strings that enough people hold, with their shares; see `discover`.
+
+        They consist of the letters of the dictionary, unless an ``alphabet`` is given.
+        """
         found = discover(
             counts,
-            alphabet=self.alphabet,
+            alphabet=self.alphabet if alphabet is None else alphabet,
             corpus=corpus,
             error_rate=error_rate,
             control=control,
             progress=progress,
         )
         return found.titled(self.text or self.name)
+
+    def results(
+        self,
+        counts: Counts,
+        method: Any = None,
+        *,
+        candidates: Any = None,
+        complete: bool = False,
+        **search: Any,
+    ) -> Estimate | Discovery:
+        """Return the shares of candidates or, if none are given, the strings that are found."""
+        if candidates is None:
+            return self.discover(counts, **search)
+        return self.estimate(counts, method, candidates=candidates, complete=complete)
+
+
+def of_kind(question: Single) -> Single:
+    """Return a question of strings that can be searched as the dictionary that it is."""
+    if not isinstance(question.mechanism, Prefixes | NGrams) or isinstance(question, Dictionary):
+        return question
+    own, text, labels = question.mechanism, question.text, question.labels
+    return Dictionary(
+        mechanism=own, name=question.name, text=text, labels=labels, ordered=question.ordered
+    )
+
+
+class DictionaryEntry(QuestionEntry):
+    """The fields of a dictionary in a survey file: a question with a mechanism that finds strings.
+
+    The alphabet is no part of the survey: it is given to `discover`.
+    """
+
+    @classmethod
+    def owns(cls, entry: Mapping[str, Any]) -> bool:
+        """Whether its mechanism finds strings."""
+        mechanism = entry.get("mechanism")
+        named = mechanism.get("name") if isinstance(mechanism, dict) else None
+        return named in ("Dictionary", "Prefixes", "NGrams")
+
+    def settled(self, known: Mapping[str, Single]) -> Single:
+        """Return the dictionary, with what the file leaves open filled in."""
+        return of_kind(super().settled(known))

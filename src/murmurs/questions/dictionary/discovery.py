@@ -17,7 +17,7 @@ from murmurs.numerics.arrays import Floats
 from murmurs.present.discoveries import plot_discovery
 from murmurs.present.layout import fold
 from murmurs.questions.dictionary.power import (
-    Asked,
+    Searched,
     chances_of,
     floor_of,
     people_needed,
@@ -41,7 +41,7 @@ class Discovery:
     labels: tuple[str, ...]
     p_values: Floats
     counts: Counts
-    mechanism: Asked
+    mechanism: Searched
     estimate: Estimate | None
     error_rate: float
     control: Control

@@ -24,7 +24,7 @@ from murmurs.numerics.simplex import plausible
 from murmurs.questions.dictionary.discovery import Discovery
 from murmurs.questions.dictionary.letters import ALPHABET, Letters, letters_of
 from murmurs.questions.dictionary.ngrams import FoundByNGrams, search_ngrams
-from murmurs.questions.dictionary.power import Asked
+from murmurs.questions.dictionary.power import Searched
 from murmurs.questions.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.questions.dictionary.shares import fit_of
 
@@ -96,7 +96,7 @@ _NOT_ALL = (
 
 def _accept(
     counts: Counts,
-    mechanism: Asked,
+    mechanism: Searched,
     letters: Letters,
     found: Found | FoundByNGrams,
     error_rate: float,
@@ -131,7 +131,7 @@ def _accept(
 
 
 def _shares_of(
-    counts: Counts, mechanism: Asked, labels: tuple[str, ...], margins: Floats
+    counts: Counts, mechanism: Searched, labels: tuple[str, ...], margins: Floats
 ) -> Estimate:
     """Return the shares of strings, from the reports that saw them whole."""
     if isinstance(mechanism, NGrams):
@@ -147,7 +147,7 @@ def _shares_of(
     )
 
 
-def _mechanism_of(counts: object) -> Asked:
+def _mechanism_of(counts: object) -> Searched:
     if not isinstance(counts, Counts):
         raise TypeError(
             f"discover takes Counts, not {type(counts).__name__}: add reports up first, "
@@ -212,7 +212,7 @@ def _margins(
 
 
 def _notes(
-    labels: tuple[str, ...], mechanism: Asked, other: float, letters: Letters
+    labels: tuple[str, ...], mechanism: Searched, other: float, letters: Letters
 ) -> tuple[str, ...]:
     notes = []
     longest = mechanism.longest

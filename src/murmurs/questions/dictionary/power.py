@@ -22,7 +22,8 @@ from murmurs.numerics.special import normal_quantile, normal_tail
 from murmurs.questions.dictionary import chance
 from murmurs.questions.dictionary.pairs import MISSED, error_of_absent_gram
 
-Asked = Prefixes | NGrams
+Searched = Prefixes | NGrams
+"""Mechanisms whose counts are searched for strings that nobody listed."""
 
 GRAMS, TESTED = 1700, 20_000
 """N-grams that are tried at each position, and candidates that are tested, if all are reached."""
@@ -31,21 +32,21 @@ RATE, NEARLY_ALWAYS = 0.05, 0.9
 """The error rate of each test of n-grams, and the chance of a string at their floor."""
 
 
-def usual_length(mechanism: Asked) -> int:
+def usual_length(mechanism: Searched) -> int:
     """Return the length of strings that the floor is for: all lengths where it depends on none."""
     if isinstance(mechanism, NGrams):
         return mechanism.longest
     return chance.usual_length(mechanism)
 
 
-def floor_of(mechanism: Asked, people: float, length: int | None = None) -> float:
+def floor_of(mechanism: Searched, people: float, length: int | None = None) -> float:
     """Return the share above which strings up to a length are nearly always found."""
     if isinstance(mechanism, NGrams):
         return min(1.0, _floor_for_one(mechanism, length) / math.sqrt(max(people, 1e-9)))
     return chance.floor_of(mechanism, people, length)
 
 
-def people_needed(mechanism: Asked, share: float, length: int | None = None) -> int:
+def people_needed(mechanism: Searched, share: float, length: int | None = None) -> int:
     """Return how many people must answer for a string of this share to be found nearly always."""
     if isinstance(mechanism, NGrams):
         share = real(share, "share", 1e-9, 1.0)
@@ -54,7 +55,7 @@ def people_needed(mechanism: Asked, share: float, length: int | None = None) -> 
 
 
 def chances_of(
-    mechanism: Asked, people: float, shares: Floats, length: int | None = None
+    mechanism: Searched, people: float, shares: Floats, length: int | None = None
 ) -> Floats:
     """Return how likely strings of these shares and of a length are found among so many people.
 

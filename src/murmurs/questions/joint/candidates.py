@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.questions.question import Question
-
-
-class _Asked(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def questions(self) -> tuple[Question, ...]: ...
-
-    @property
-    def is_open(self) -> bool: ...
+from murmurs.questions.asked import Asked
 
 
 def candidate_lists(
-    asked: _Asked, candidates: Mapping[str, Iterable[str]] | None, complete: bool
+    asked: Asked, candidates: Mapping[str, Iterable[str]] | None, complete: bool
 ) -> list[tuple[str, ...] | None]:
     """Return a list of candidates for each open question, None for the others."""
     if candidates is not None and not isinstance(candidates, Mapping):

@@ -36,7 +36,7 @@ from murmurs.present.heatmaps import plot_crosstab, size_of
 from murmurs.present.layout import WIDTH, fold
 from murmurs.present.notebook import shares_html
 from murmurs.present.text import Order, shown_digits
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +56,14 @@ class JointEstimate(Estimate):
     of the table. Combination (i, j) of two questions is number i * k2 + j of ``shares``.
     """
 
-    questions: tuple[Question, ...] = ()
+    questions: tuple[Single, ...] = ()
     answers: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(
         cls,
         found: Estimate,
-        questions: tuple[Question, ...],
+        questions: tuple[Single, ...],
         answers: tuple[tuple[str, ...], ...],
     ) -> JointEstimate:
         """Return the estimate of all combinations as one of several questions."""

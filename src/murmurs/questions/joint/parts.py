@@ -9,11 +9,12 @@ from murmurs.boundary.checks import shown
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.products.common import Combined
 from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 
-def as_question(part: Any, number: int) -> Question:
+def as_question(part: Any, number: int) -> Single:
     """Return a question; a mechanism becomes one with numbers for names."""
-    if isinstance(part, Question):
+    if isinstance(part, Single):
         return part
     if isinstance(part, Combined) or hasattr(part, "questions"):
         raise TypeError(f"part {number} is itself joint: list all questions in one")
@@ -22,18 +23,13 @@ def as_question(part: Any, number: int) -> Question:
     if isinstance(part, Mechanism):
         labels = part.labels or tuple(map(str, range(part.k)))
         return Question(str(number), labels, part)
-    if isinstance(getattr(part, "question", None), Question):  # a Dictionary
-        raise TypeError(
-            f"part {number} is a {type(part).__name__}: give the question that it asks, "
-            "dictionary.question"
-        )
     raise TypeError(
         f"part {number} must be a question or a mechanism, not {type(part).__name__}: "
         "Joint(drink, age)"
     )
 
 
-def check_questions(questions: tuple[Question, ...]) -> None:
+def check_questions(questions: tuple[Single, ...]) -> None:
     """Refuse fewer than two questions, and two of the same name."""
     if len(questions) < 2:
         raise ValueError(f"a joint is of at least two questions, not of {len(questions)}")
@@ -44,7 +40,7 @@ def check_questions(questions: tuple[Question, ...]) -> None:
         seen.add(question.name)
 
 
-def in_common_cohorts(questions: tuple[Question, ...]) -> list[Any]:
+def in_common_cohorts(questions: tuple[Single, ...]) -> list[Any]:
     """Return the mechanisms; open ones with the smallest number of cohorts among them."""
     parts = [question.mechanism for question in questions]
     counts = [part.cohort_count for part in parts if part.cohort_count is not None]

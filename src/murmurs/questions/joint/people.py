@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import shown
-from murmurs.questions.question import Question
+from murmurs.questions.single import Single
 
 Combinations = list[tuple[tuple[Any, ...], Any]]
 """Tuples of labels, each with its number of people."""
@@ -84,7 +84,7 @@ def _checked(pairs: list[tuple[Any, Any]], names: Sequence[str]) -> Combinations
 
 
 def histogram(
-    pairs: Combinations, questions: Sequence[Question], labels: Sequence[Sequence[str]]
+    pairs: Combinations, questions: Sequence[Single], labels: Sequence[Sequence[str]]
 ) -> list[int]:
     """Return the number of people of each combination, in order."""
     sizes = [len(own) for own in labels]

@@ -27,7 +27,7 @@ from murmurs.questions.joint.estimate import JointEstimate, combined
 from murmurs.questions.joint.parts import as_question, check_questions, in_common_cohorts
 from murmurs.questions.joint.people import Combinations, combinations_of, histogram
 from murmurs.questions.joint.rows import aligned
-from murmurs.questions.question import GIVEN, Question
+from murmurs.questions.single import GIVEN, Single
 from murmurs.randomness.sources import Chance, ChanceInBulk
 from murmurs.wire import Reports
 
@@ -49,6 +49,7 @@ class Joint:
     mechanism is chosen for ``epsilon``, by default the sum of the questions' epsilons, unless
     ``mechanism`` is given.
 
+    >>> from murmurs import Question
     >>> drink = Question("drink", ["tea", "mate"], epsilon=1.0)
     >>> sugar = Question("sugar", ["yes", "no"], epsilon=0.5)
     >>> both = Joint(drink, sugar)
@@ -63,7 +64,7 @@ class Joint:
     KRR(k=4, epsilon=1.5)
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[Single, ...]
     name: str
     once: bool
     mechanism: Mechanism[Any] | OpenProduct
@@ -71,7 +72,7 @@ class Joint:
 
     def __init__(
         self,
-        *parts: Question | Mechanism[Any] | OpenMechanism[Any],
+        *parts: Single | Mechanism[Any] | OpenMechanism[Any],
         name: str | None = None,
         once: bool = False,
         epsilon: float | None = None,
@@ -152,14 +153,43 @@ class Joint:
     @property
     def is_open(self) -> bool:
         """Whether any string is an answer to one of the questions."""
-        return isinstance(self.mechanism, OpenProduct)
+        return any(question.is_open for question in self.questions)
+
+    @property
+    def searches(self) -> bool:
+        """Whether `results` searches for strings, which it never does for a table."""
+        return False
+
+    @property
+    def needs_candidates(self) -> tuple[str, ...]:
+        """The questions for which nothing can be estimated without a list of candidates."""
+        return tuple(q.name for q in self.questions if q.is_open and not q.labels)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The labels of the combinations of answers, if no question is open."""
         return () if self.is_open else combined([q.labels for q in self.questions])
 
-    def answer(self, answer: tuple[str, ...]) -> Any:
+    def part(self, name: str) -> Joint | Single | None:
+        """Return what is asked here under this name: itself, or one of its questions.
+
+        The question has the mechanism that it has here. It is None if only the combination of
+        answers is reported.
+        """
+        if name == self.name:
+            return self
+        if self.once:
+            return None
+        place = self.names.index(name)
+        own = self._product("answers to one question").parts[place]
+        asked = self.questions[place]
+        return asked if own == asked.mechanism else asked.with_mechanism(own)
+
+    def pick(self, answers: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return one person's answers from a mapping by the names of questions."""
+        return tuple(answers[name] for name in self.names)
+
+    def answer(self, answer: tuple[Any, ...]) -> Any:
         """Return one person's answers as the mechanism takes them; errors do not quote them.
 
         It is the number of the combination or, if a question is open, the tuple of the answers.
@@ -171,15 +201,12 @@ class Joint:
                 f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers in "
                 f"this order, not {kind}"
             )
-        own = tuple(
-            text if question.is_open else question.answer(text)
-            for question, text in zip(self.questions, answer, strict=True)
-        )
+        own = tuple(q.answer(text) for q, text in zip(self.questions, answer, strict=True))
         if self.is_open:
             return own
         return int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
 
-    def encode(self, answer: tuple[str, ...], random: Chance = None) -> Any:
+    def encode(self, answer: tuple[Any, ...], random: Chance = None) -> Any:
         """Return a private report of one person's answers, a label or string for each question.
 
         ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
@@ -416,6 +443,18 @@ class Joint:
         found = estimators.estimate(counts, method)
         return JointEstimate.of(found, self.questions, tuple(answers))
 
+    def results(
+        self,
+        counts: Counts,
+        method: estimators.Method | None = None,
+        *,
+        candidates: Mapping[str, Iterable[str]] | None = None,
+        complete: bool = False,
+        **search: Any,
+    ) -> JointEstimate:
+        """Return what is shown: the table of shares."""
+        return self.estimate(counts, method, candidates=candidates, complete=complete)
+
     def to_document(self) -> dict[str, Any]:
         """Return the joint with its questions as plain values for JSON."""
         return self._document([question.to_document() for question in self.questions])
@@ -430,7 +469,7 @@ class Joint:
         return document | (once if self.once else {})
 
 
-def _about(question: Question, error: Exception) -> Exception:
+def _about(question: Single, error: Exception) -> Exception:
     """Return the error with the name of the question, if it does not have it yet."""
     name, text = shown(question.name), str(error)
     return type(error)(text if name in text else f"question {name}: {text}")

@@ -1,20 +1,45 @@
-"""QuestionFile: a question as people write it in a survey file, completed when it is read."""
+"""Entries: what a survey's document says about a question, as people write it.
+
+Each kind of question has its own class, whose fields are those of the entry. `kinds` lists them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 
 from murmurs import mechanisms
 from murmurs.boundary.checks import shown
-from murmurs.boundary.documents import reading_as
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.questions.question import Question
+from murmurs.questions.single import Single
+
+if TYPE_CHECKING:
+    from murmurs.questions.asked import Asked
 
 
-class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of a question in a survey file."""
+class Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of one kind; what the file leaves open is filled in by `settled`."""
+
+    section: ClassVar[str] = "questions"
+    """The list of the document that it stands in."""
+    kind: ClassVar[str] = "a question"
+    """What errors call it."""
+
+    @classmethod
+    def owns(cls, entry: Mapping[str, Any]) -> bool:  # noqa: ARG003
+        """Whether an entry of its section is one of this kind; all are that no other kind owns."""
+        return True
+
+    def settled(self, known: Mapping[str, Single]) -> Asked:
+        """Return what is asked; ``known`` are the single questions of the survey, by name."""
+        raise NotImplementedError
+
+
+class QuestionEntry(Entry):
+    """The fields of a question with labels, or with any string for an answer."""
 
     name: str
     mechanism: dict[str, Any] | None = None
@@ -25,7 +50,7 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
     open: bool | None = None
     ordered: bool = False
 
-    def settled(self) -> Question:
+    def settled(self, known: Mapping[str, Single]) -> Single:
         """Return the question, with what the file leaves open filled in."""
         rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
         mechanism = None if self.mechanism is None else self._made(dict(self.mechanism))
@@ -67,10 +92,3 @@ class QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
                 "several questions: list these one by one, and their names in a [[joint]]"
             )
         return made
-
-
-def question_from_document(document: Any) -> Question:
-    """Return the question that a JSON object describes; the inverse of ``to_document``."""
-    with reading_as("a question"):
-        file = msgspec.convert(document, QuestionFile)
-    return file.settled()

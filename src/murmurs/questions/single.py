@@ -1,0 +1,258 @@
+"""Single: what all kinds of one question share, whatever their answers are.
+
+A kind says what its answers are (`answer`, `coded_answers`), how a population of them is drawn
+(`simulate`), how shares are estimated (`estimate`), and how it is written (`to_document`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs.boundary.answers import MISSING
+from murmurs.boundary.checks import shown
+from murmurs.boundary.labels import refuse_missing
+from murmurs.counts import Counts
+from murmurs.estimators.estimation import Estimate
+from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
+from murmurs.numerics.arrays import Integers
+from murmurs.questions import reported as already
+from murmurs.randomness.sources import Chance, ChanceInBulk
+from murmurs.wire import BadReportError, Reports
+
+if TYPE_CHECKING:
+    from murmurs.questions.dictionary.discovery import Discovery
+
+GIVEN = "it was given"
+"""Why a question has its mechanism, where the caller named it."""
+
+
+class Single(ABC):
+    """One question: a name, a mechanism, and answers of some kind."""
+
+    name: str
+    text: str
+    labels: tuple[str, ...]
+    mechanism: Mechanism[Any] | OpenMechanism[Any]
+    ordered: bool
+    why: str
+
+    @abstractmethod
+    def answer(self, answer: Any) -> Any:
+        """Return one person's answer as the mechanism takes it; errors do not quote it."""
+
+    @abstractmethod
+    def coded_answers(
+        self,
+        answers: object,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> tuple[NDArray[np.integer[Any]], Integers | list[str]]:
+        """Return answers as codes, and the table of what the codes stand for.
+
+        The table has what the mechanism takes: numbers of answers or, for an open question, checked
+        strings. The options are those of `Question.encode_many`. With ``drop_missing``, missing
+        answers have the code `MISSING`; the last entry of a table of numbers is for them.
+        """
+
+    @abstractmethod
+    def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
+        """Draw the counts of a whole population; the cost does not grow with it."""
+
+    @abstractmethod
+    def estimate(
+        self, counts: Counts, method: Any = None, *, candidates: Any = None, complete: bool = False
+    ) -> Estimate:
+        """Estimate the shares of the answers."""
+
+    @abstractmethod
+    def to_document(self) -> dict[str, Any]:
+        """Return the question as plain values for JSON."""
+
+    @abstractmethod
+    def with_mechanism(self, mechanism: Any) -> Self:
+        """Return the same question with another mechanism for the same answers."""
+
+    def to_entry(self) -> dict[str, Any]:
+        """Return the entry of a survey."""
+        return self.to_document()
+
+    @property
+    def called(self) -> str:
+        """What errors call it."""
+        return f"question {shown(self.name)}"
+
+    @property
+    def epsilon(self) -> float:
+        """What a report reveals at most."""
+        return self.mechanism.epsilon
+
+    @property
+    def questions(self) -> tuple[Single, ...]:
+        """The single questions that it consists of: itself."""
+        return (self,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of answers that it takes: the one of its name."""
+        return (self.name,)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any string is an answer."""
+        return isinstance(self.mechanism, OpenMechanism)
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What the numbers in reports and counts stand for; strings stand for themselves."""
+        return () if self.is_open else self.labels
+
+    @property
+    def searches(self) -> bool:
+        """Whether `results` searches for strings, if no candidates are given."""
+        return False
+
+    @property
+    def needs_candidates(self) -> tuple[str, ...]:
+        """Its name, if nothing can be estimated without a list of candidates."""
+        return (self.name,) if self.is_open and not self.labels and not self.searches else ()
+
+    def part(self, name: str) -> Self:
+        """Return what is asked under this name: itself."""
+        return self
+
+    def pick(self, answers: Mapping[str, Any]) -> Any:
+        """Return one person's answer from a mapping by the names of questions."""
+        return answers[self.name]
+
+    def place_of(self, value: object) -> int | None:
+        """Return the number of the answer that a value stands for, or None."""
+        try:
+            return cast(int, self.answer(value))
+        except (TypeError, ValueError):
+            return None
+
+    def encode(self, answer: Any, random: Chance = None) -> Any:
+        """Return a private report of one answer: a label, or any string if the question is open.
+
+        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
+        """
+        return self.mechanism.encode(self.answer(answer), random)
+
+    def encode_many(
+        self,
+        answers: object,
+        random: ChanceInBulk = None,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> Reports:
+        """Return the private reports of many people as one compact array.
+
+        ``answers`` are one per person: a list, a NumPy array, or a column of pandas, polars or
+        Arrow. Missing answers are refused, unless ``missing`` names a label for them or
+        ``drop_missing`` leaves them out (of an open question, empty strings too). Other values that
+        are no answers are refused, unless ``unknown`` names a label for them.
+
+        >>> from murmurs import Question
+        >>> drink = Question("drink", ["tea", "mate", "other"], epsilon=8.0)
+        >>> rng = np.random.default_rng(1)
+        >>> drink.encode_many(["tea", "milk", None], rng, unknown="other", drop_missing=True)
+        array([0, 2], dtype=uint8)
+        """
+        codes, table = self.coded_answers(
+            answers, missing=missing, drop_missing=drop_missing, unknown=unknown
+        )
+        if drop_missing and (gone := codes == MISSING).any():
+            codes = codes[~gone]
+        return self.mechanism.encode_coded(codes, cast(Any, table), random)
+
+    def encode_column(
+        self, answers: object, random: ChanceInBulk = None, **options: Any
+    ) -> list[Any]:
+        """Return the private reports of many people as a column for a data frame.
+
+        It is a list of numbers, or of bytes for mechanisms whose reports are more than a number;
+        `count` takes it back in any data frame or file. Options are those of `encode_many`.
+        """
+        return self.mechanism.shape.column(self.encode_many(answers, random, **options))
+
+    def numbers(
+        self, answers: object, *, missing: str | None = None, unknown: str | None = None
+    ) -> Integers:
+        """Return the numbers of the answers, as a mechanism with a list of answers takes them.
+
+        >>> from murmurs import Question
+        >>> Question("tea", ["no", "yes"], epsilon=1.0).numbers([True, False, "yes"]).tolist()
+        [1, 0, 1]
+        """
+        self.closed  # noqa: B018 - refuses an open question
+        codes, table = self.coded_answers(
+            answers, missing=missing, drop_missing=missing is None, unknown=unknown
+        )
+        if missing is None:
+            refuse_missing(codes, "leave them out")
+        return np.asarray(cast(Integers, table)[codes])
+
+    @property
+    def closed(self) -> Mechanism[Any]:
+        """The mechanism of a question with a fixed list of answers."""
+        if isinstance(self.mechanism, OpenMechanism):
+            raise ValueError(f"{self.called} is open: it has no list of answers")
+        return self.mechanism
+
+    def count(self, reports: Any) -> Counts:
+        """Add reports up; see `Mechanism.count` for the forms in which they may come."""
+        try:
+            return self.mechanism.count(reports)
+        except BadReportError:
+            already.refuse_labels(self, reports)
+            raise
+
+    def count_reported(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> Counts:
+        """Add up answers that were randomised already, on paper or by telephone, by their labels.
+
+        They are a column with one label per person, or totals: a mapping from label to number of
+        people, or the ``value_counts()`` of pandas. For mechanisms whose report is an answer
+        (`KRR`) or has a name (`Design`). Nothing is randomised here. Missing ones are refused,
+        unless ``drop_missing`` leaves them out, and so are those that are no reports, unless
+        ``unknown`` names a report for them.
+
+        >>> from murmurs import Question, crosswise
+        >>> crossed = Question("cheated", mechanism=crosswise("1/4"))
+        >>> crossed.count_reported(["same", "different", None], drop_missing=True).cells
+        array([1, 1])
+        >>> crossed.count_reported({"same": 620, "different": 380}).n
+        1000
+        """
+        return already.count_reported(self, reported, drop_missing, unknown)
+
+    def as_reports(
+        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
+    ) -> tuple[Reports, NDArray[np.bool_]]:
+        """Return answers that were randomised already as reports, and which of them are there.
+
+        The reports in place of those that are missing mean nothing.
+        """
+        return already.as_reports(self, reported, drop_missing, unknown)
+
+    def results(
+        self,
+        counts: Counts,
+        method: Any = None,
+        *,
+        candidates: Any = None,
+        complete: bool = False,
+        **search: Any,
+    ) -> Estimate | Discovery:
+        """Return what is shown: the estimate, or what a search with these options finds."""
+        return self.estimate(counts, method, candidates=candidates, complete=complete)
