@@ -143,7 +143,7 @@ def test_tokens_on_the_command_line(desk: Path) -> None:
     assert run("token create a --scope read --store collected").exit_code == 0
     assert "there is a token called 'a'" in said("token create a --scope read --store collected")
     made = json.loads(
-        run("token create b --scope submit --survey x --store collected --json").output
+        run("token create b --scope submit --survey x --store collected --json").stdout
     )
     assert (made["surveys"], made["token"][:8]) == (["x"], "murmurs_")
     rows = json.loads(run("token list --store collected --json").output)["tokens"]
@@ -151,6 +151,20 @@ def test_tokens_on_the_command_line(desk: Path) -> None:
     assert run("token revoke a --store collected").output == "revoked a\n"
     assert json.loads(run("token revoke b --store collected --json").output) == {"revoked": "b"}
     assert "there is no token 'a'" in said("token revoke a --store collected")
+
+
+def test_a_token_for_a_survey_that_is_not_there_says_so(desk: Path) -> None:
+    with contextlib.closing(open_store("collected")) as store:
+        early = run("token create early --scope submit --survey plian --store collected")
+        store.publish(PLAIN, 1)
+    assert (early.exit_code, early.stdout[:8]) == (0, "murmurs_")
+    assert "the store has no survey 'plian', it has none." in " ".join(early.stderr.split())
+    typo = run("token create typo --scope submit --survey plian --store collected --json")
+    assert json.loads(typo.stdout)["surveys"] == ["plian"]
+    told = " ".join(typo.stderr.split())
+    assert "no survey 'plian', it has 'plain': did you mean 'plain'?" in told
+    good = run("token create good --scope submit --survey plain --store collected")
+    assert (good.exit_code, good.stderr) == (0, "")
 
 
 def write_certificate() -> None:

@@ -183,3 +183,18 @@ def test_the_document_is_made_without_damage_to_the_process() -> None:
     """msgspec 0.22 writes beyond its memory for a text with a pattern beside a list."""
     made = "from murmurs.collect.http.app import _document; _document()"
     assert subprocess.run([sys.executable, "-c", made], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("given", [["Luna", "Leo"], ["Luna", "Luna"], {"cat": ["Leo", "Leo"]}, {}])
+def test_candidates_that_are_there_twice_neither_fit_nor_are_taken(
+    served: Running, given: Any
+) -> None:
+    described = describe(ALL)["paths"]["/results/{survey}/{question}"]["post"]
+    schema = described["requestBody"]["content"]["application/json"]["schema"]
+    is_twice = any(
+        len(set(x)) < len(x) for x in ([given] if isinstance(given, list) else given.values())
+    )
+    assert jsonschema_rs.is_valid(schema, given) != is_twice
+    if is_twice:
+        reply = served.post("/results/cafe/cat", given, served.token("admin"))
+        assert reply.status == 400

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import listed, meant
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.cli.suggestions import Choice, Group
 
@@ -79,6 +81,15 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_jso
 
         text, token = new_token(name, scope, surveys)
         store.add_token(token)
+        known = tuple(dict.fromkeys(c.survey.name for c in store.collections()))
+    for survey in surveys:
+        if survey not in known:
+            there = f"it has {listed(known)}" if known else "it has none"
+            say(
+                f"Note: the store has no survey {shown(survey)}, {there}{meant(survey, known)}. "
+                "The token is of use once a survey of this name is served.",
+                err=True,
+            )
     if as_json:
         print_json({"name": name, "scope": scope, "surveys": list(surveys), "token": text})
         return

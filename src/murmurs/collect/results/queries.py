@@ -20,9 +20,12 @@ Method = Annotated[
     ),
 ]
 Day = datetime.date
+Candidates = Annotated[
+    list[Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]],
+    msgspec.Meta(extra_json_schema={"uniqueItems": True}),
+]
 Given = Annotated[
-    list[Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]]
-    | dict[str, list[Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]]],
+    Candidates | dict[str, Candidates],
     msgspec.Meta(
         description="The strings to look for: a list, or a list for each question of a joint."
     ),
@@ -52,7 +55,11 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}
     ] = "population"
     method: Method | None = None
     candidates: Annotated[
-        list[str], _told("For an open question: a string to look for; may be repeated.")
+        list[str],
+        msgspec.Meta(
+            description="For an open question: a string to look for; may be given several times.",
+            extra_json_schema={"uniqueItems": True},
+        ),
     ] = []
     complete: Annotated[bool, _told("Whether nobody holds a string that is not listed.")] = False
     format: Annotated[Literal["json", "csv", "text", "arrow"], _told("The form of the answer.")] = (
