@@ -91,6 +91,7 @@ pragma journal_mode = wal;
 pragma synchronous = full;
 pragma secure_delete = fast;
 pragma journal_size_limit = 67108864;
+pragma wal_autocheckpoint = 4000;
 pragma temp_store = memory;
 """
 
