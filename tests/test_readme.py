@@ -167,7 +167,7 @@ def test_every_estimator_has_a_page_and_a_row() -> None:
         titled += re.findall(r"`(\w+)`", title)
     assert sorted(titled) == sorted(ESTIMATORS)
     text = (DOCS / "estimators" / "index.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.*?)\]", section(text, "Which one when"), re.MULTILINE)
+    rows = re.findall(r"^\| \[(.*?)\]", section(text, "When to use which"), re.MULTILINE)
     assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(ESTIMATORS)
 
 
