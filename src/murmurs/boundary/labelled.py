@@ -1,8 +1,7 @@
 """Put labelled numbers, such as ``value_counts()``, into the order of their labels.
 
 ``value_counts()`` of pandas and polars lists the most common answer first, a `collections.Counter`
-the first one seen. Read by position, such numbers would silently go to the wrong answers. Labels
-are found without importing either package.
+the first one seen. Read by position, such numbers would silently go to the wrong answers.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from murmurs.boundary.checks import index, shown
+from murmurs.boundary.frames import has_rows, is_labelled
 
 
 def in_order(
@@ -57,7 +57,7 @@ def in_order(
 
 def in_table(values: Any, name: str, owner: object) -> Any:
     """Return a table unchanged if it has no labels, or only 0, 1, 2, ...; refuse any other."""
-    if not (isinstance(values, Mapping) or _has_index(values) or _is_columns(values)):
+    if not (isinstance(values, Mapping) or is_labelled(values) or has_rows(values)):
         return values
     sides = [getattr(values, side, None) for side in ("index", "columns")]
     if all(side is not None and list(side) == list(range(len(side))) for side in sides):
@@ -72,26 +72,16 @@ def pairs_of(values: Any, name: str) -> list[tuple[Any, Any]] | None:
     """Return labels with their values, or None if there are no labels."""
     if isinstance(values, Mapping):
         return list(values.items())
-    if _is_columns(values) or (_has_index(values) and values.ndim == 2):
-        if _is_columns(values) and len(values.columns) == 2:
+    if has_rows(values) or (is_labelled(values) and values.ndim == 2):
+        if has_rows(values) and len(values.columns) == 2:
             return list(values.iter_rows())
         raise ValueError(
             f"{name} has the columns {shown(list(values.columns))}: pass one column, with the "
             "answers' numbers as its index"
         )
-    if _has_index(values):
+    if is_labelled(values):
         return list(zip(values.index.tolist(), values.tolist(), strict=True))
     return None
-
-
-def _has_index(values: Any) -> bool:
-    """Return whether this is a pandas series or frame; the ``index`` of a list is a method."""
-    return hasattr(values, "reindex") and not callable(getattr(values, "index", None))
-
-
-def _is_columns(values: Any) -> bool:
-    """Return whether this is a polars frame."""
-    return hasattr(values, "iter_rows") and hasattr(values, "columns")
 
 
 def _is_number(label: str) -> bool:

@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import MISSING, is_missing
 from murmurs.boundary.checks import shown, whole
+from murmurs.boundary.frames import MISSING, is_missing
 from murmurs.boundary.texts import BOOLEANS, check_text, listed
 
 UNKNOWN = -2

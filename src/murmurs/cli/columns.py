@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from murmurs.boundary.answers import is_missing
 from murmurs.boundary.checks import shown
+from murmurs.boundary.frames import is_missing
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.cli.output import same_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from murmurs.boundary.answers import is_missing
+from murmurs.boundary.frames import is_missing
 from murmurs.questions.single import Single
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from murmurs.boundary.answers import is_missing
+from murmurs.boundary.frames import is_missing
 from murmurs.boundary.texts import listed, numbered
 from murmurs.cli.columns import Answers, Columns, by_name, check_options, refuse_bad
 from murmurs.cli.copies import is_copy

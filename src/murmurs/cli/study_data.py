@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from murmurs.boundary.answers import MISSING, is_missing
 from murmurs.boundary.checks import index
+from murmurs.boundary.frames import MISSING, is_missing
 from murmurs.boundary.reading import is_digits, named
 from murmurs.cli.columns import Columns
 from murmurs.cli.output import MOST_PEOPLE, say

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import MISSING, Coded, coded
+from murmurs.boundary.answers import coded
 from murmurs.boundary.checks import integers, shown, whole
+from murmurs.boundary.frames import MISSING, Coded
 from murmurs.boundary.labels import OR_NAMED
 from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal

@@ -15,9 +15,10 @@ from typing import Any, Literal, NamedTuple, NoReturn, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import MISSING, Coded, coded
+from murmurs.boundary.answers import coded
 from murmurs.boundary.checks import shown
 from murmurs.boundary.documents import document
+from murmurs.boundary.frames import MISSING, Coded
 from murmurs.boundary.reading import blocks_of_lines, is_digits, lines, named, refuse, rows
 from murmurs.boundary.texts import listed, meant
 from murmurs.boundary.writing import STANDARD

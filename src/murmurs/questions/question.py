@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs import estimators, mechanisms
-from murmurs.boundary.answers import MISSING, Coded, coded, without_empty
+from murmurs.boundary.answers import coded, without_empty
 from murmurs.boundary.checks import shown, whole
+from murmurs.boundary.frames import MISSING, Coded
 from murmurs.boundary.labelled import in_order, pairs_of
 from murmurs.boundary.labels import Labels, refuse_missing
 from murmurs.boundary.texts import as_tuple, check_name, check_text, listed

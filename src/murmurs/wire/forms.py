@@ -1,8 +1,8 @@
 """Reports in the forms that people have them: arrays, columns, bytes, base64 text and JSON values.
 
 `arrays` turns any of them into arrays of one shape, in bounded parts, without copying what is laid
-out that way already. pandas, polars and Arrow are recognised without importing them. Every report
-is checked by its shape, and an error gives its position among all reports.
+out that way already (`murmurs.boundary.frames`). Every report is checked by its shape, and an error
+gives its position among all reports.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary import base64s
-from murmurs.boundary.answers import is_missing
 from murmurs.boundary.checks import index
-from murmurs.boundary.streams import column_of, is_stream
+from murmurs.boundary.frames import Packed, is_column, is_missing, is_table, pieces
 from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
 
 COUNT_REPORTED = "question.count_reported(labels)"
 """What errors suggest for labels in place of reports."""
 
 _PART = 2**16
-_PACKAGES = ("pandas", "polars", "pyarrow")
 _MISSING = "is missing: leave it out"
 _FORMS = "reports are an array or a column, bytes, base64 text, or a list of reports"
 
@@ -56,9 +54,7 @@ def _pieces(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
         yield shape.view(_of_long_text(reports))
     elif isinstance(reports, bytes | bytearray | memoryview):
         yield shape.view(reports)
-    elif is_stream(reports):
-        yield from _of_arrow(column_of(reports), shape)
-    elif isinstance(reports, Mapping) or _is_table(reports):
+    elif isinstance(reports, Mapping) or is_table(reports):
         raise TypeError(
             f"{_FORMS}, not {type(reports).__name__}: if they are counted already, use Counts; of "
             "a table, select the column"
@@ -73,16 +69,8 @@ def _pieces(reports: object, shape: Shape[Any]) -> Iterator[Reports]:
         raise TypeError(f"{_FORMS}, not {type(reports).__name__}")
 
 
-def _is_table(value: object) -> bool:
-    return hasattr(value, "columns")
-
-
 def _is_column(value: object) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.ndim > 0
-    if type(value).__module__.partition(".")[0] not in _PACKAGES or _is_table(value):
-        return False
-    return hasattr(value, "__len__") and not hasattr(value, "as_py")  # a scalar of Arrow has it
+    return value.ndim > 0 if isinstance(value, np.ndarray) else is_column(value)
 
 
 def _of_long_text(text: str) -> bytes:
@@ -104,7 +92,7 @@ def _of_items(items: Iterable[Any], shape: Shape[Any]) -> Iterator[Reports]:
                 yield _packed(single, shape)
                 single = []
             yield from _of_column(item, shape)
-        elif type(item) not in _SINGLE and _is_table(item):
+        elif type(item) not in _SINGLE and is_table(item):
             raise TypeError(f"{_FORMS}, not of {type(item).__name__}: select the column")
         else:
             single.append(item)
@@ -167,22 +155,36 @@ def _row(item: Any, shape: Shape[Any]) -> bytes:
 
 
 def _of_column(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
-    package = type(column).__module__.partition(".")[0]
     if isinstance(column, np.ndarray):
         yield from _of_array(column, shape)
-    elif package == "pandas":
-        yield from _of_pandas(column, shape)
-    elif package == "polars":
-        yield from _of_polars(column, shape)
-    else:
-        yield from _of_arrow(column, shape)
+        return
+    found = pieces(column, _PART)
+    while True:
+        try:
+            piece = next(found, None)
+        except TypeError as error:
+            raise TypeError(f"{error} does not hold reports of {shape}") from None
+        if piece is None:
+            return
+        values, missing = piece
+        if missing is not None:
+            is_row = isinstance(values, np.ndarray) and values.ndim == 2
+            _refuse_missing(missing, "has a missing byte" if is_row else _MISSING)
+        if isinstance(values, Packed):
+            yield shape.view(_joined(values, shape))
+        elif isinstance(values, list):
+            yield from _of_items(values, shape)
+        elif values.ndim == 2 and not isinstance(shape, Bits):  # lists of small numbers
+            yield from _of_items(values.tolist(), shape)
+        else:
+            yield from _of_array(values, shape)
 
 
-def _refuse_missing(missing: Any) -> None:
+def _refuse_missing(missing: Any, rule: str = _MISSING) -> None:
     """Refuse the first position where a report is missing."""
     flags = np.asarray(missing, bool)
     if flags.any():
-        raise BadReportError(int(flags.argmax()), _MISSING)
+        raise BadReportError(int(flags.argmax()), rule)
 
 
 def _of_array(array: Reports, shape: Shape[Any]) -> Iterator[Reports]:
@@ -208,92 +210,14 @@ def _of_array(array: Reports, shape: Shape[Any]) -> Iterator[Reports]:
         yield array
 
 
-def _of_pandas(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
-    dtype = column.dtype
-    if isinstance(dtype, np.dtype):
-        yield from _of_array(np.asarray(column), shape)
-        return
-    _refuse_missing(column.isna())
-    if hasattr(dtype, "pyarrow_dtype"):
-        values = getattr(column, "array", column)
-        yield from _of_arrow(values.__arrow_array__(), shape)
-    elif hasattr(dtype, "numpy_dtype"):
-        yield from _of_array(column.to_numpy(dtype.numpy_dtype), shape)
-    else:
-        yield from _of_array(np.asarray(column), shape)
-
-
-def _of_polars(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
-    if column.null_count():
-        _refuse_missing(column.is_null().to_numpy())
-    if column.dtype.is_integer():
-        yield from _of_array(column.to_numpy(), shape)
-        return
-    try:
-        arrow = column.to_arrow()
-    except ImportError:  # polars converts without pyarrow too, one by one
-        yield from _of_items(column.to_list(), shape)
-        return
-    yield from _of_arrow(arrow, shape)
-
-
-def _of_arrow(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
-    """Return the chunks of an Arrow column; numbers and binary are views of its buffers."""
-    for chunk in getattr(column, "chunks", [column]):
-        if chunk.null_count:
-            _refuse_missing(chunk.is_null().to_numpy(zero_copy_only=False))
-        if len(chunk):
-            yield from _of_chunk(chunk, shape)
-
-
-def _of_chunk(chunk: Any, shape: Shape[Any]) -> Iterator[Reports]:
-    from pyarrow import binary, types, uint8
-
-    kind, n, size = chunk.type, len(chunk), shape.size
-    if types.is_integer(kind):
-        yield from _of_array(chunk.to_numpy(), shape)
-    elif types.is_dictionary(kind):
-        yield from _of_arrow(chunk.dictionary_decode(), shape)
-    elif types.is_fixed_size_binary(kind):
-        if kind.byte_width != size:
-            raise BadReportError(0, _wrong_length(kind.byte_width, shape))
-        yield shape.view(memoryview(chunk.buffers()[1])[chunk.offset * size :][: n * size])
-    elif types.is_binary(kind) or types.is_large_binary(kind):
-        yield shape.view(_joined(chunk, np.int32 if types.is_binary(kind) else np.int64, shape))
-    elif types.is_binary_view(kind):
-        yield from _of_chunk(chunk.cast(binary()), shape)
-    elif isinstance(shape, Bits) and types.is_fixed_size_list(kind) and kind.value_type == uint8():
-        bits = chunk.flatten()
-        if bits.null_count:
-            missing = bits.is_null().to_numpy(zero_copy_only=False)
-            raise BadReportError(int(missing.argmax()) // kind.list_size, "has a missing byte")
-        yield bits.to_numpy().reshape(n, kind.list_size)
-    elif types.is_nested(kind) or _is_text(kind):
-        for start in range(0, n, _PART):
-            yield _packed(chunk.slice(start, _PART).to_pylist(), shape)
-    else:
-        raise TypeError(f"a column of {kind} does not hold reports of {shape}")
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string)) or (
-        types.is_string_view(kind)
-    )
-
-
-def _joined(chunk: Any, offset: type[Any], shape: Shape[Any]) -> memoryview:
+def _joined(packed: Packed, shape: Shape[Any]) -> memoryview:
     """Return the bytes of binary values, which lie one after another, if all are reports."""
-    _, ends, data = chunk.buffers()
-    places = np.frombuffer(ends, offset)[chunk.offset : chunk.offset + len(chunk) + 1]
-    lengths = np.diff(places)
-    wrong = lengths != shape.size
+    wrong = packed.lengths != shape.size
     if wrong.any():
         where = int(wrong.argmax())
-        raise BadReportError(where, _wrong_length(int(lengths[where]), shape))
-    return memoryview(data)[places[0] : places[-1]]
-
-
-def _wrong_length(length: int, shape: Shape[Any]) -> str:
-    return f"is refused: {length} bytes are not one report of {shape.size} bytes: {shape}"
+        raise BadReportError(
+            where,
+            f"is refused: {packed.lengths[where]} bytes are not one report of {shape.size} bytes: "
+            f"{shape}",
+        )
+    return packed.data

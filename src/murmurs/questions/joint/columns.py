@@ -1,7 +1,4 @@
-"""Answers to several questions, one row per person: a data frame, a mapping, or columns in order.
-
-pandas, polars and Arrow are recognised without importing them.
-"""
+"""Answers to several questions, one row per person: a table, a mapping, or columns in order."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.frames import is_labelled, named_columns
 
 _FORMS = (
     "answers to several questions are a data frame or a mapping with a column for each question, "
@@ -26,12 +24,10 @@ def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
     """
     if isinstance(data, Mapping):
         return _in_rows([_named(data.__getitem__, list(data), name) for name in names], names)
-    if hasattr(data, "column_names") and hasattr(data, "column"):  # Arrow
-        return [_named(data.column, list(data.column_names), name) for name in names]
-    if hasattr(data, "columns") and hasattr(data, "__getitem__"):  # pandas, polars
-        return [_named(data.__getitem__, list(data.columns), name) for name in names]
-    if isinstance(data, np.ndarray) and data.dtype.names:
-        return [_named(data.__getitem__, list(data.dtype.names), name) for name in names]
+    table = named_columns(data)
+    if table is not None:
+        known, take = table
+        return [_named(take, known, name) for name in names]
     if isinstance(data, np.ndarray):
         raise TypeError(f"{_FORMS}, not an array: give its rows as dict(zip(names, rows.T))")
     if isinstance(data, str | bytes) or not isinstance(data, Sequence):
@@ -48,7 +44,7 @@ def columns_of(data: Any, names: Sequence[str]) -> list[Any]:
 
 def _in_rows(columns: list[Any], names: Sequence[str]) -> list[Any]:
     """Return columns; refuse pandas Series whose rows are in different orders."""
-    series = [(name, c) for name, c in zip(names, columns, strict=True) if hasattr(c, "reindex")]
+    series = [(name, c) for name, c in zip(names, columns, strict=True) if is_labelled(c)]
     for name, column in series[1:]:
         first, other = series[0]
         if not column.index.equals(other.index):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.frames import has_rows, is_labelled, labelled_cells
 from murmurs.questions.single import Single
 
 Combinations = list[tuple[tuple[Any, ...], Any]]
@@ -28,14 +29,14 @@ def combinations_of(people: Any, names: Sequence[str]) -> Combinations | None:
     if isinstance(people, Mapping):
         pairs = list(people.items())
         return _checked(pairs, names)
-    if hasattr(people, "iter_rows"):  # polars
-        return _of_polars(people, names)
-    if hasattr(people, "reindex"):
-        return _of_pandas(people, names)
+    if has_rows(people):
+        return _of_rows(people, names)
+    if is_labelled(people):
+        return _of_cells(people, names)
     return None
 
 
-def _of_polars(people: Any, names: Sequence[str]) -> Combinations:
+def _of_rows(people: Any, names: Sequence[str]) -> Combinations:
     numbers = [column for column in people.columns if column not in names]
     if len(numbers) != 1 or len(people.columns) != len(names) + 1:
         raise ValueError(
@@ -46,17 +47,9 @@ def _of_polars(people: Any, names: Sequence[str]) -> Combinations:
     return _checked([(row[:-1], row[-1]) for row in ordered.iter_rows()], names)
 
 
-def _of_pandas(people: Any, names: Sequence[str]) -> Combinations:
-    sides = [people.index] if people.ndim == 1 else [people.index, people.columns]
-    order = _order([name for side in sides for name in side.names], names)
-    if people.ndim == 1:
-        pairs = [(_tuple(label), n) for label, n in zip(people.index, people, strict=True)]
-    else:
-        pairs = [
-            ((*_tuple(row), *_tuple(column)), n)
-            for row, numbers in zip(people.index, people.to_numpy().tolist(), strict=True)
-            for column, n in zip(people.columns, numbers, strict=True)
-        ]
+def _of_cells(people: Any, names: Sequence[str]) -> Combinations:
+    given, pairs = labelled_cells(people)
+    order = _order(given, names)
     if order is not None:
         pairs = [(tuple(labels[place] for place in order), n) for labels, n in pairs]
     return _checked(pairs, names)
@@ -67,10 +60,6 @@ def _order(given: list[Any], names: Sequence[str]) -> list[int] | None:
     if sorted(map(str, given)) != sorted(names):
         return None
     return [given.index(name) for name in names]
-
-
-def _tuple(label: Any) -> tuple[Any, ...]:
-    return label if isinstance(label, tuple) else (label,)
 
 
 def _checked(pairs: list[tuple[Any, Any]], names: Sequence[str]) -> Combinations:

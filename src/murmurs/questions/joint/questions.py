@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from murmurs import estimators
-from murmurs.boundary.answers import MISSING
 from murmurs.boundary.checks import shown
+from murmurs.boundary.frames import MISSING
 from murmurs.boundary.texts import check_name, listed
 from murmurs.counts import Counts
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
