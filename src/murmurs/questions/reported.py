@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.answers import MISSING, coded
+from murmurs.boundary.answers import coded
+from murmurs.boundary.frames import MISSING
 from murmurs.boundary.labels import Labels, how_many
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.counts import Counts

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.boundary.frames import MISSING
 from murmurs.boundary.checks import shown
+from murmurs.boundary.frames import MISSING
 from murmurs.boundary.labels import refuse_missing
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
