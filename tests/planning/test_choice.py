@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ KINDS = (mm.KRR, mm.Subset, mm.ProjectiveGeometry, mm.Hadamard)
 EPSILONS = (1e-6, 0.01, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.5, 8.0, 20.0, 33.0, 36.5, 38.0, 700.0)
 
 
-def searched(k: int, epsilon: float) -> tuple[mm.Mechanism[object], float]:
+def searched(k: int, epsilon: float) -> tuple[mm.Mechanism[Any], float]:
     """The mechanism of the least cost among all, and how much its error exceeds the smallest."""
     errors = {}
     for kind in KINDS:
