@@ -85,12 +85,12 @@ def rejections(task: tuple[str, int, int, int, float, float, str, int]) -> dict[
         if test == "wald" and name != "KRR x KRR":
             answers = np.repeat(np.arange(m * n), histogram)
             reports = both.encode_many(answers, rng)
-            found = mm.associate(both.count(reports), test="wald", reports=reports)
+            found = mm.association(both.count(reports), test="wald", reports=reports)
         else:
             counts = both.simulate(histogram, rng)
             asked: Any = None if test == "default" else test
             # With 199 permutations p <= 0.05 has probability 0.05 exactly, as with any 20 j - 1.
-            found = mm.associate(counts, test=asked, permutations=199, random=rng)
+            found = mm.association(counts, test=asked, permutations=199, random=rng)
         hits += found.p_value <= LEVEL
         exact += found.test == "permutation"
     return {
@@ -213,7 +213,7 @@ def once(task: tuple[str, int, float, int, int]) -> dict[str, Any]:
             counts = joint.simulate(histogram.reshape(size, size), rng)
             found.append(joint.estimate(counts).association())
         else:
-            found.append(mm.associate(both.simulate(histogram, rng)))
+            found.append(mm.association(both.simulate(histogram, rng)))
     rough = [chi_square_tail(test.statistic, test.freedom) for test in found]
     rates = {
         name: [float(np.mean(np.array(values) <= level)) for level in (0.05, 0.01)]

@@ -175,7 +175,7 @@ def run_ratios(cell: dict[str, Any]) -> list[dict[str, Any]]:
         found = joint.estimate(joint.simulate(people, rng), "unbiased")
         last = tuple(question.labels[-1] for question in asked)
         odds = found.odds_ratios(reference=(last[0], last[1]))
-        several = (found.conditional("q"), found.lift(), odds)
+        several = (found.conditional_shares("q"), found.lift(), odds)
         for flags, truth, one in zip(held, truths, several, strict=False):
             both = (
                 (one.low, one.high) if one is not odds else (one.low[:-1, :-1], one.high[:-1, :-1])

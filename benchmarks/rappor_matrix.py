@@ -297,7 +297,7 @@ def _ours(counts: Counts, share: Floats, chance: Floats) -> dict[str, Any]:
     other, lost = found.interval(0.95).T[-1:], np.array([1 - share.sum()])
     return {
         **figures(own, share),
-        "method": found.method,
+        "method": found.estimator,
         "population": _covered(chance, sampled[:-1, 0], sampled[:-1, 1]),
         "near zero": _covered(share[near], own.low[near], own.high[near]),
         "other": _covered(lost, other[:, 0], other[:, 1]),
@@ -418,7 +418,7 @@ def run_large(cell: dict[str, Any]) -> dict[str, Any]:
     share = np.zeros(cell["candidates"])
     share[: len(held)] = people[:-1] / cell["n"]
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    measured = {"method": found.method, "seconds": seconds, "GiB": gib}
+    measured = {"method": found.estimator, "seconds": seconds, "GiB": gib}
     return {**cell, **measured, **figures(own, share)}
 
 

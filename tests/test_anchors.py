@@ -22,7 +22,7 @@ from murmurs import (
     LocalHashing,
     ProjectiveGeometry,
     Subset,
-    Warner,
+    warner,
 )
 from murmurs.mechanisms.closed.hadamard import best_blocks
 from murmurs.mechanisms.closed.local_hashing import best_range
@@ -258,4 +258,4 @@ def test_rappor_that_tells_nothing_or_everything_is_refused(
 
 def test_warner_has_the_error_of_the_closed_form() -> None:
     a = 3.0
-    assert v(Warner(0.75)) == pytest.approx(2 * a / (a - 1) ** 2, rel=1e-12)
+    assert v(warner(0.75)) == pytest.approx(2 * a / (a - 1) ** 2, rel=1e-12)

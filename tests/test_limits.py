@@ -30,7 +30,7 @@ from murmurs import (
     ProjectiveGeometry,
     Rappor,
     Secure,
-    Study,
+    Seeded,
 )
 from murmurs.boundary.checks import integers, shown
 from murmurs.hashing import layout
@@ -319,10 +319,10 @@ def test_a_device_that_ranks_has_the_law_of_one_that_sorts() -> None:
 
 
 def sources() -> list[FromBytes]:
-    return [Secure(), Study(np.random.default_rng(1)), Given(bytes(100)), Derived(bytes(16), "q")]
+    return [Secure(), Seeded(np.random.default_rng(1)), Given(bytes(100)), Derived(bytes(16), "q")]
 
 
-@pytest.mark.parametrize("kind", range(4), ids=["Secure", "Study", "Given", "Derived"])
+@pytest.mark.parametrize("kind", range(4), ids=["Secure", "Seeded", "Given", "Derived"])
 def test_bytes_are_asked_for_by_a_whole_number(kind: int) -> None:
     """A negative size would step back, and hand out bytes a second time."""
     wrong: list[Any] = [-1, -8, 8.0, "8", None, True, 2**60, 10**400]

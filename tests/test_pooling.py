@@ -652,7 +652,7 @@ def test_estimators_that_need_single_people_refuse_with_one_that_does_not() -> N
     with pytest.raises(ValueError, match=r"use regression\(counts\)"):
         mm.estimators.composite(again)
     assert mm.estimators.regression(again).shares.sum() == pytest.approx(1)
-    assert mm.estimate(again).method == "shrinkage"
+    assert mm.estimate(again).estimator == "shrinkage"
 
 
 def test_pooled_counts_are_more_precise_than_a_week_and_less_than_other_people() -> None:

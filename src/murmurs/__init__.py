@@ -34,12 +34,12 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.estimators import NoiseDominates, UnfitCountsError, estimate
     from murmurs.estimators.estimation import Estimate
     from murmurs.files import PeopleError, read_counts, read_reports, write_counts, write_reports
-    from murmurs.inference.association import Association, associate
+    from murmurs.inference.association import Association, association
     from murmurs.inference.dependence import Strength, cramers_v
     from murmurs.inference.detection import Detection
     from murmurs.inference.difference import Difference
     from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
-    from murmurs.inference.screening import Screening, screen
+    from murmurs.inference.screening import Screening, screening
     from murmurs.inference.trend import Trend, trend
     from murmurs.mechanisms import (
         KRR,
@@ -67,12 +67,12 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
         Subset,
     )
     from murmurs.mechanisms.designs.known import (
-        Warner,
         crosswise,
         dice,
         forced_response,
         triangular,
         unrelated_question,
+        warner,
     )
     from murmurs.planning import Tuning, tune
     from murmurs.questions.dictionary.dictionary import Dictionary
@@ -82,7 +82,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.questions.question import Question
     from murmurs.randomness.derived import Derived
     from murmurs.randomness.secure import Secure
-    from murmurs.randomness.sources import Given, Study
+    from murmurs.randomness.sources import Given, Seeded
     from murmurs.randomness.verbs import Randomness
     from murmurs.studies.study import ErrorStudy, study
     from murmurs.submission import BadSubmissionError
@@ -141,8 +141,8 @@ __all__ = [
     "Ratios",
     "Screening",
     "Secure",
+    "Seeded",
     "Strength",
-    "Study",
     "Subset",
     "Survey",
     "TableComparison",
@@ -150,8 +150,7 @@ __all__ = [
     "Trend",
     "Tuning",
     "UnfitCountsError",
-    "Warner",
-    "associate",
+    "association",
     "channels",
     "client",
     "collect",
@@ -175,7 +174,7 @@ __all__ = [
     "rappor",
     "read_counts",
     "read_reports",
-    "screen",
+    "screening",
     "study",
     "submission",
     "survey",
@@ -183,6 +182,7 @@ __all__ = [
     "triangular",
     "tune",
     "unrelated_question",
+    "warner",
     "wire",
     "write_counts",
     "write_reports",
@@ -219,12 +219,12 @@ _HOMES = {
         "write_counts",
         "write_reports",
     ),
-    "murmurs.inference.association": ("Association", "associate"),
+    "murmurs.inference.association": ("Association", "association"),
     "murmurs.inference.dependence": ("Strength", "cramers_v"),
     "murmurs.inference.detection": ("Detection",),
     "murmurs.inference.difference": ("Difference",),
     "murmurs.inference.ratios": ("Ratios", "conditional_shares", "lift", "odds_ratios"),
-    "murmurs.inference.screening": ("Screening", "screen"),
+    "murmurs.inference.screening": ("Screening", "screening"),
     "murmurs.inference.trend": ("Trend", "trend"),
     "murmurs.mechanisms": (
         "KRR",
@@ -252,7 +252,7 @@ _HOMES = {
         "Subset",
     ),
     "murmurs.mechanisms.designs.known": (
-        "Warner",
+        "warner",
         "crosswise",
         "dice",
         "forced_response",
@@ -267,7 +267,7 @@ _HOMES = {
     "murmurs.questions.question": ("Question",),
     "murmurs.randomness.derived": ("Derived",),
     "murmurs.randomness.secure": ("Secure",),
-    "murmurs.randomness.sources": ("Given", "Study"),
+    "murmurs.randomness.sources": ("Given", "Seeded"),
     "murmurs.randomness.verbs": ("Randomness",),
     "murmurs.studies.study": ("ErrorStudy", "study"),
     "murmurs.submission": ("BadSubmissionError",),

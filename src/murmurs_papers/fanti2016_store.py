@@ -12,7 +12,7 @@ import numpy as np
 
 from murmurs import estimators
 from murmurs.estimators.steps import rows_of
-from murmurs.inference.association import associate
+from murmurs.inference.association import association
 from murmurs.mechanisms import KRR, SUE
 from murmurs.mechanisms.products.closed import Product
 from murmurs.numerics.arrays import Floats
@@ -77,7 +77,7 @@ def measure(cell: Cell, rng: np.random.Generator) -> list[Series]:
         inverse = np.linalg.inv(information)
         table = shares.reshape(law.shape)
         away = (table - np.outer(table.sum(axis=1), table.sum(axis=0))).ravel()
-        score = associate(both.count(reports), test="score")
+        score = association(both.count(reports), test="score")
         found[:, :, time] = [
             shares,
             np.sqrt(np.maximum(np.diag(inverse) - shares**2 / n, 0)),

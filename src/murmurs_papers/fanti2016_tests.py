@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from murmurs.inference.association import LEVEL, Test, associate
+from murmurs.inference.association import LEVEL, Test, association
 from murmurs.mechanisms import SUE
 from murmurs.mechanisms.products.closed import Product
 from murmurs.numerics.arrays import Floats
@@ -77,7 +77,7 @@ def measure(cell: Cell, rng: np.random.Generator) -> list[Series]:
         counts = both.count(reports)
         for name, test in TESTS.items():
             given = reports if test == "wald" else None
-            found[name][time] = associate(counts, test=test, reports=given).p_value
+            found[name][time] = association(counts, test=test, reports=given).p_value
     return [Series({"test": name}, {"p_value": own}) for name, own in found.items()]
 
 

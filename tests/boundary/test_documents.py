@@ -35,7 +35,7 @@ TEXTS = ("apple", "Z\u00fcrich", "\x1b[31m red")
 MAPPED = Mapped(GOOGLE, TEXTS, map=listed(GOOGLE.bit_numbers(TEXTS), 4, 8, 3))
 ALL: list[Any] = [
     *laws.SMALL,
-    mm.Warner(0.75),
+    mm.warner(0.75),
     mm.PermutedRR(k=1000, epsilon=2.0),
     mm.ProjectiveGeometry(k=1000, epsilon=2.0),
     ORR(epsilon=1.0, width=3, cohorts=3, salt=1),

@@ -165,7 +165,7 @@ def test_from_a_survey_to_an_estimate(desk: Path) -> None:
     estimate = json.loads(good("estimate new-counts.json --json"))
     assert estimate["labels"] == list(SURVEY.questions[0].labels)
     by_library = mm.estimate(read_counts(desk / "new-counts.json")[1])
-    assert (estimate["n"], estimate["method"]) == (400, by_library.method)
+    assert (estimate["n"], estimate["method"]) == (400, by_library.estimator)
     assert estimate["shares"] == pytest.approx(by_library.shares.tolist())
 
 

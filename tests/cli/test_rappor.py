@@ -153,7 +153,7 @@ def test_decoding_is_the_library_with_dashes(desk: Path) -> None:
     counts = read_counts(desk / "counts.csv", rappor)
     found = estimate(Counts(over, counts.n, counts.cells))
     document = decoded()
-    assert document["method"] == found.method
+    assert document["method"] == found.estimator
     assert document["other"]["share"] == pytest.approx(float(found.shares[-1]))
     assert document["detected"][0]["proportion"] == pytest.approx(float(found.shares[0]))
 

@@ -12,7 +12,7 @@ import pytest
 
 from murmurs import Product, Rappor
 from murmurs.mechanisms import BooleanRappor
-from murmurs.rappor import associate, read_map, read_pairs, read_params, write_map
+from murmurs.rappor import association_table, read_map, read_pairs, read_params, write_map
 from tests.cli.test_rappor import PARAMS, STRINGS, bad, good, write_pairs
 
 PEOPLE = ["apple"] * 12_000 + ["banana"] * 4_800 + ["kiwi"] * 1_600
@@ -97,7 +97,7 @@ def test_the_command_is_the_library_with_dashes(desk: Path) -> None:
     parts = (read_map(desk / "map.csv", rappor), BooleanRappor(f=0.3, p=0.25, q=0.75))
     product = Product(parts)
     reports, left_out = read_pairs(desk / "two.csv", ("food", "raw"), product)
-    found = associate(("food", "raw"), product, reports)
+    found = association_table(("food", "raw"), product, reports)
     document = json.loads(good(f"{ASSOC} --json"))
     assert left_out == document["left_out"] == 0
     shares = [line["proportion"] for line in document["table"]]

@@ -54,9 +54,9 @@ def test_a_choice_with_errors_is_compared_with_a_smallest_error_of_zero(
 ) -> None:
     from murmurs import OUE
     from murmurs.cli import study
-    from murmurs.planning.choice import Choice
+    from murmurs.planning.choice import Chosen
 
-    monkeypatch.setattr(study, "choose", lambda k, e: Choice(OUE(k, e), "for this test"))
+    monkeypatch.setattr(study, "choose", lambda k, e: Chosen(OUE(k, e), "for this test"))
     line = "study data.txt --repetitions 9 --epsilon 30 --seed 1 --mechanism KRR --mechanism OUE"
     told = " ".join(run(line).stdout.split())
     assert re.search(r"murmurs takes OUE with default: l1 0\.\d+, not within two", told)

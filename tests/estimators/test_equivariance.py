@@ -265,7 +265,7 @@ def assert_permuted(
     assert_same(second.posterior_deviations, first.posterior_deviations)
     assert_same(second.standard_errors(), first.standard_errors())
     assert_same(second.interval(0.9).T, first.interval(0.9).T)
-    assert (second.method, second.why) == (first.method, first.why)
+    assert (second.estimator, second.why) == (first.estimator, first.why)
     assert len(second.notes) == len(first.notes)
 
 

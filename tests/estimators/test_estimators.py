@@ -328,7 +328,7 @@ def test_the_tolerance_of_em_acts(mechanism: AnyMechanism) -> None:
     assert [e.gap <= t for e, t in zip(several, (10.0, 0.1, 1e-6), strict=True)] == [True] * 3
     assert several[0].iterations < several[2].iterations
     by_name = estimators.likelihood(counts, tolerance=1e-6)
-    assert (by_name.method, by_name.iterations) == ("likelihood", several[2].iterations)
+    assert (by_name.estimator, by_name.iterations) == ("likelihood", several[2].iterations)
 
 
 @quietly
@@ -535,7 +535,7 @@ def test_report_likelihood_is_what_a_dense_em_finds(mechanism: AnyMechanism) -> 
     wanted = plain_em(likelihood, 4000)
     estimate = report_likelihood(mechanism, reports, tolerance=1e-7)
     assert estimate.converged
-    assert estimate.method == "report_likelihood"
+    assert estimate.estimator == "report_likelihood"
     heights = [float(np.log(likelihood @ shares).sum()) for shares in (estimate.shares, wanted)]
     assert heights[0] >= heights[1] - 1e-6
     assert heights[0] <= heights[1] + 0.01  # plain EM is nearly there
@@ -747,11 +747,11 @@ def test_the_default_solves_for_collisions_only_where_they_outweigh_the_noise() 
     sketch = mm.CountMeanSketch(k=6, epsilon=1.0, rows=64, width=16)
     few, many = (np.array([500, 300, 150, 50, 0, 0]) * times for times in (1, 10**5))
     rng = np.random.default_rng(1)
-    assert mm.estimate(sketch.simulate(few, rng)).method == "shrinkage"
-    assert mm.estimate(sketch.simulate(many, rng)).method == "regression"
+    assert mm.estimate(sketch.simulate(few, rng)).estimator == "shrinkage"
+    assert mm.estimate(sketch.simulate(many, rng)).estimator == "regression"
     wide = mm.HadamardSketch(k=200, epsilon=1.0, rows=2, width=64)  # too small a table to solve
     people = np.full(200, 10**6)
-    assert mm.estimate(wide.simulate(people, rng)).method == "shrinkage"
+    assert mm.estimate(wide.simulate(people, rng)).estimator == "shrinkage"
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2, 0.95, math.nan, "x", None])

@@ -522,7 +522,7 @@ def test_what_is_no_counts_is_refused_with_what_to_do(name: str) -> None:
 @every
 def test_an_estimate_says_what_made_it_and_why(name: str) -> None:
     for estimate in informed(name):
-        assert estimate.method == name
+        assert estimate.estimator == name
         assert estimate.why == "it was asked for by name"
         assert f"Estimator: {name}." in estimate.explanation
         assert estimate.n == estimate.counts.n == 1000
@@ -592,9 +592,9 @@ def test_labels_must_be_as_many_as_answers(name: str) -> None:
 def test_the_default_estimator_is_listed_and_says_why(mechanism: AnyMechanism) -> None:
     counts = noisy(mechanism)[2]
     estimate = mm.estimate(counts)
-    assert estimate.method in BY_NAME
+    assert estimate.estimator in BY_NAME
     assert estimate.why not in ("", "it was asked for by name")
-    np.testing.assert_array_equal(estimate.shares, run(estimate.method, counts).shares)
+    np.testing.assert_array_equal(estimate.shares, run(estimate.estimator, counts).shares)
 
 
 # Intervals cover: a small study
@@ -662,7 +662,7 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
         covered = between(estimate.interval(0.95, target).T, truth)
         together = between(estimate.interval(0.95, target, simultaneous=True).T, truth)
         wrong = (False, math.nan, math.nan)
-        if estimate.method in ALWAYS:
+        if estimate.estimator in ALWAYS:
             half = 0.5 * 1.96 * estimate.standard_errors(target)
             wald = np.clip(np.stack([estimate.unbiased - half, estimate.unbiased + half], 1), 0, 1)
             wrong = (
@@ -671,7 +671,7 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
                 mean_of(between(estimate.interval(0.95, other).T, truth)),
             )
         right = (mean_of(covered), mean_of(covered[small]), bool(together.all()))
-        out.append(Row(estimate.method, target, setting, *right, *wrong))
+        out.append(Row(estimate.estimator, target, setting, *right, *wrong))
     return out
 
 

@@ -269,7 +269,7 @@ def test_the_limit_is_that_of_chi_square() -> None:
 
 def test_it_is_the_default_for_several_questions_and_refuses_one() -> None:
     found = mm.estimate(drawn(pair(), HAIR))
-    assert found.method == "joint"
+    assert found.estimator == "joint"
     assert found.why == "it keeps the association that stands out from the noise"
     one = mm.KRR(k=3, epsilon=1.0).count([0, 1, 2])
     for estimator in (joint, independence):

@@ -202,7 +202,7 @@ def test_the_estimate_says_what_the_reports_were_counted_to() -> None:
     reports = reports_of(mechanism, 500)
     found = report_likelihood(mechanism, reports)
     assert found.counts == mechanism.count(reports)
-    assert found.method == "report_likelihood"
+    assert found.estimator == "report_likelihood"
     assert found.interval(0.95).shape == (2, 12)
 
 

@@ -146,10 +146,10 @@ def test_what_cannot_be_told_apart_is_named() -> None:
 def test_the_default_chooses_only_where_not_all_can_be_solved_for() -> None:
     rng = np.random.default_rng(1)
     few = mm.ORR(epsilon=3.0, width=8, cohorts=16).over(["tea", "coffee"])
-    assert mm.estimate(few.simulate([500, 300, 200], rng)).method == "shrinkage"
+    assert mm.estimate(few.simulate([500, 300, 200], rng)).estimator == "shrinkage"
     many = VIEWS["ORR"]
     found = mm.estimate(many.simulate(people(), rng))
-    assert found.method == "selection"
+    assert found.estimator == "selection"
     assert "many candidates" in found.why
 
 
@@ -160,7 +160,7 @@ def test_closed_answers_are_chosen_among_too() -> None:
     people[:4] = 40_000, 30_000, 20_000, 10_000
     counts = mechanism.simulate(people, np.random.default_rng(3))
     found = mm.estimate(counts)
-    assert found.method == "selection"
+    assert found.estimator == "selection"
     assert found.shares.shape == (5000,)
     assert found.shares.sum() == pytest.approx(1.0)
     truth = people / people.sum()

@@ -63,7 +63,7 @@ def test_the_score_test_of_two_krr_is_pearsons(sizes: tuple[int, int]) -> None:
     counts = dependent(both, 2000, rng)
     pearson = stats.chi2_contingency(counts.cells, correction=False)
     for test in ("score", "pearson"):
-        found = mm.associate(counts, test=test)
+        found = mm.association(counts, test=test)
         assert found.statistic == pytest.approx(pearson.statistic, rel=1e-9)
         assert found.freedom == pearson.dof
         assert found.p_value == pytest.approx(pearson.pvalue, rel=1e-6)
@@ -74,7 +74,7 @@ def test_reports_that_nobody_sent_do_not_count() -> None:
     counts = Counts(both, 300, np.array([[90, 30, 0], [60, 120, 0], [0, 0, 0]]))
     seen = stats.chi2_contingency(counts.cells[:2, :2], correction=False)
     for test in ("score", "pearson"):
-        found = mm.associate(counts, test=test)
+        found = mm.association(counts, test=test)
         assert found.freedom == 1
         assert found.statistic == pytest.approx(seen.statistic)
 
@@ -91,7 +91,7 @@ def test_contrasts_without_noise_are_left_out_on_every_processor() -> None:
         for kept in ([0, 1], [0, 2], [1, 2]):
             table[:] = 0
             table[np.ix_(kept, kept)] = np.reshape(cells, (2, 2))
-            found = mm.associate(Counts(both, sum(cells), table), test="score")
+            found = mm.association(Counts(both, sum(cells), table), test="score")
             seen = stats.chi2_contingency(np.reshape(cells, (2, 2)), correction=False)
             assert found.freedom == 1
             assert found.statistic == pytest.approx(seen.statistic, rel=1e-6)
@@ -119,7 +119,7 @@ def test_the_score_test_of_unary_reports_is_that_of_their_law() -> None:
     away[:2, :2] = 0.05 * np.array([[1, -1], [-1, 1]])
     n = 10**9
     cells = np.rint(n * both.channel.mean((np.outer(rows, columns) + away).ravel()))
-    found = mm.associate(Counts(both, n, cells.astype(np.int64)), test="score")
+    found = mm.association(Counts(both, n, cells.astype(np.int64)), test="score")
 
     def weights(covariance: Floats) -> Floats:
         inverse, basis = np.linalg.inv(covariance), contrasts(len(covariance))
@@ -138,14 +138,14 @@ def test_neither_the_order_of_answers_nor_of_questions_matters(name: str) -> Non
     rng = np.random.default_rng(2)
     both = PAIRS[name]
     counts = dependent(both, 3000, rng)
-    before = mm.associate(counts, test="score")
+    before = mm.association(counts, test="score")
     cells = counts.cells
     for axis, of_axis in enumerate(both.channel.axes):
         first = 0 if of_axis.is_histogram else 1
         order = np.concatenate([np.arange(first), first + rng.permutation(of_axis.k)])
         cells = cells.take(order, axis=axis)
-    after = mm.associate(Counts(both, counts.n, cells), test="score")
-    turned = mm.associate(Counts(mm.Product(both.parts[::-1]), counts.n, cells.T), test="score")
+    after = mm.association(Counts(both, counts.n, cells), test="score")
+    turned = mm.association(Counts(mm.Product(both.parts[::-1]), counts.n, cells.T), test="score")
     for found in (after, turned):
         assert found.statistic == pytest.approx(before.statistic, rel=1e-8)
         assert found.freedom == before.freedom
@@ -158,7 +158,7 @@ def test_independent_answers_have_chi_square_statistics(name: str) -> None:
     The check fails if statistics are half as large again, as for a noise that is taken too small.
     """
     rng, both, times = np.random.default_rng(3), PAIRS[name], 100
-    found = [mm.associate(independent(both, 2000, rng), test="score") for _ in range(times)]
+    found = [mm.association(independent(both, 2000, rng), test="score") for _ in range(times)]
     freedom = sum(one.freedom for one in found)
     assert freedom == times * (both.answers[0] - 1) * (both.answers[1] - 1)
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], freedom)
@@ -171,7 +171,7 @@ def test_independent_answers_have_chi_square_statistics(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_answers_that_go_together_are_found_out(name: str) -> None:
-    found = mm.associate(dependent(PAIRS[name], 60_000, np.random.default_rng(4)))
+    found = mm.association(dependent(PAIRS[name], 60_000, np.random.default_rng(4)))
     assert found.p_value < 1e-6
     assert found.sentence.startswith("The answers go together: p < 1e-6 (score test, ")
 
@@ -187,7 +187,7 @@ def test_all_pairings_of_few_reports_are_gone_through() -> None:
 
     observed = statistic(right)
     reached = [statistic(p) >= observed - 1e-9 for p in set(itertools.permutations(right))]
-    found = mm.associate(both.count(list(zip(left, right, strict=True))))
+    found = mm.association(both.count(list(zip(left, right, strict=True))))
     assert (found.test, found.permutations) == ("permutation", None)
     assert found.p_value == pytest.approx(np.mean(reached))
     assert "exact permutation test" in found.sentence
@@ -200,11 +200,11 @@ def test_permuted_tables_and_permuted_reports_have_one_law(name: str) -> None:
     answers = rng.integers(0, both.k, 400)
     reports = both.encode_many(answers, rng)
     counts = both.count(reports)
-    tables = mm.associate(counts, test="permutation").p_value
+    tables = mm.association(counts, test="permutation").p_value
     cohorts, axes = both.placed(reports)
     listed, _ = from_reports(Scores(counts), cohorts, (axes[0], axes[1]), 1999, rng)
     assert abs(tables - listed) < 5 * math.sqrt(2 * tables * (1 - tables) / 1999) + 1e-3
-    chi_square = mm.associate(counts, test="score").p_value
+    chi_square = mm.association(counts, test="score").p_value
     assert abs(tables - chi_square) < 0.1
 
 
@@ -219,7 +219,7 @@ def test_permutation_p_values_are_exact_for_few_people() -> None:
     hits = 0
     for _ in range(times):
         counts = both.simulate(rng.multinomial(40, np.outer(rows, rows).ravel()), rng)
-        found = mm.associate(counts, permutations=19, random=rng)
+        found = mm.association(counts, permutations=19, random=rng)
         assert found.test == "permutation"
         hits += found.p_value <= 0.05
     low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], times, 0.05)
@@ -232,32 +232,32 @@ def test_reports_in_several_cells_can_be_permuted() -> None:
     table = np.diag([3.0, 3.0, 3.0, 1.0])[:, :3] + 0.1
     reports = both.encode_many(rng.choice(both.k, 3000, p=(table / table.sum()).ravel()), rng)
     counts = both.count(reports)
-    found = mm.associate(counts, test="permutation", reports=reports, permutations=99)
+    found = mm.association(counts, test="permutation", reports=reports, permutations=99)
     assert found.p_value == 0.01
-    assert found == mm.associate(counts, test="permutation", reports=reports, permutations=99)
+    assert found == mm.association(counts, test="permutation", reports=reports, permutations=99)
     assert "99 permutations" in found.sentence
 
 
 def test_few_expected_reports_lead_to_permutations_or_a_note() -> None:
     rng = np.random.default_rng(8)
     few, many = independent(PAIRS["KRR"], 20, rng), independent(PAIRS["KRR"], 5000, rng)
-    assert mm.associate(few).test == "permutation"
-    assert "few reports are expected" in mm.associate(few).why
-    assert mm.associate(many).test == "score"
-    assert mm.associate(few, test="score").notes[0].startswith("few reports are expected")
+    assert mm.association(few).test == "permutation"
+    assert "few reports are expected" in mm.association(few).why
+    assert mm.association(many).test == "score"
+    assert mm.association(few, test="score").notes[0].startswith("few reports are expected")
     bits = mm.Product((mm.OUE(k=3, epsilon=5.0), mm.OUE(k=3, epsilon=5.0)))
     reports = bits.encode_many(rng.integers(0, 9, 100), rng)
-    alone = mm.associate(bits.count(reports))
+    alone = mm.association(bits.count(reports))
     assert (alone.test, len(alone.notes)) == ("bootstrap", 0)
     assert "simulation of independent answers, " in alone.sentence
-    assert mm.associate(bits.count(reports)) == alone  # the counts are the seed
-    rough = mm.associate(bits.count(reports), test="score")
+    assert mm.association(bits.count(reports)) == alone  # the counts are the seed
+    rough = mm.association(bits.count(reports), test="score")
     assert rough.notes[0].startswith("few reports are expected")
     wide = mm.Product((mm.OUE(k=20, epsilon=5.0), mm.OUE(k=6, epsilon=5.0)))
-    told = mm.associate(wide.count(wide.encode_many(rng.integers(0, 120, 100), rng)))
+    told = mm.association(wide.count(wide.encode_many(rng.integers(0, 120, 100), rng)))
     assert told.test == "score"
     assert "pass the reports" in told.notes[0]
-    assert mm.associate(bits.count(reports), reports=reports).test == "permutation"
+    assert mm.association(bits.count(reports), reports=reports).test == "permutation"
 
 
 def test_questions_are_chosen_by_number() -> None:
@@ -266,11 +266,11 @@ def test_questions_are_chosen_by_number() -> None:
     answers = np.stack([np.arange(900) % 2, rng.integers(0, 3, 900), np.arange(900) % 2], axis=1)
     reports = three.encode_many(answers, rng)
     counts = three.count(reports)
-    assert mm.associate(counts, questions=(2, 0)) == mm.associate(counts, questions=(0, 2))
-    assert mm.associate(counts, questions=(0, 2)).p_value < 1e-6
-    found = mm.associate(counts, questions=(0, 1), test="permutation", reports=reports)
+    assert mm.association(counts, questions=(2, 0)) == mm.association(counts, questions=(0, 2))
+    assert mm.association(counts, questions=(0, 2)).p_value < 1e-6
+    found = mm.association(counts, questions=(0, 1), test="permutation", reports=reports)
     assert found.questions == (0, 1)
-    assert abs(found.p_value - mm.associate(counts).p_value) < 0.1
+    assert abs(found.p_value - mm.association(counts).p_value) < 0.1
 
 
 def test_the_wald_test_uses_the_corrected_covariance() -> None:
@@ -283,7 +283,7 @@ def test_the_wald_test_uses_the_corrected_covariance() -> None:
     covariance = np.linalg.inv(information) - np.outer(shares, shares) / counts.n
     table = shares.reshape(2, 2)
     d = (table - np.outer(table.sum(axis=1), table.sum(axis=0))).ravel()
-    found = mm.associate(counts, test="wald")
+    found = mm.association(counts, test="wald")
     assert found.statistic == pytest.approx(
         d @ np.linalg.pinv(covariance, rcond=1e-9) @ d, rel=1e-3
     )
@@ -300,7 +300,7 @@ def test_the_wald_test_of_bits_is_that_of_their_likelihood() -> None:
     left = np.stack([np.where(bits[:, 1:], row, 1 - row).prod(axis=1) for row in on], axis=1)
     right = both.parts[1].channel.matrix().T[numbers]
     exact, rests = wald_statistic(left, right, np.ones(500))
-    found = mm.associate(both.count(reports), test="wald", reports=reports)
+    found = mm.association(both.count(reports), test="wald", reports=reports)
     assert rests
     assert found.statistic == pytest.approx(exact, rel=1e-6)
 
@@ -309,15 +309,15 @@ def test_one_kind_of_report_goes_with_nothing() -> None:
     both = PAIRS["KRR"]
     cells = np.zeros((4, 3), np.int64)
     cells[1] = [20, 30, 50]
-    found = mm.associate(Counts(both, 100, cells), test="score")
+    found = mm.association(Counts(both, 100, cells), test="score")
     assert (found.freedom, found.p_value, found.statistic) == (0, 1.0, 0.0)
     assert "nothing can go with them" in found.notes[-1]
-    assert mm.associate(Counts(both, 100, cells)).p_value == 1.0
+    assert mm.association(Counts(both, 100, cells)).p_value == 1.0
 
 
 def test_an_association_is_told_in_words_and_as_a_document() -> None:
     counts = dependent(PAIRS["KRR"], 2000, np.random.default_rng(1))
-    found = mm.associate(counts, test="wald")
+    found = mm.association(counts, test="wald")
     document = found.to_document()
     assert document["sentence"] == found.sentence
     assert document["questions"] == [0, 1]
@@ -333,29 +333,29 @@ def test_what_cannot_be_tested_is_refused() -> None:
     open_one = mm.mechanisms.OpenProduct((ORR, mm.KRR(k=2, epsilon=1.0)))
     strings = open_one.count(open_one.encode_many([["tea"], [0]]))
     with pytest.raises(TypeError, match="needs counts of a Product"):
-        mm.associate(one)
+        mm.association(one)
     with pytest.raises(TypeError, match="not list: add the reports up first"):
-        mm.associate([[1, 2], [3, 4]])  # type: ignore[arg-type]
+        mm.association([[1, 2], [3, 4]])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no reports"):
-        mm.associate(PAIRS["KRR"].count([]))
+        mm.association(PAIRS["KRR"].count([]))
     with pytest.raises(ValueError, match=r"over\(candidates\)"):
-        mm.associate(strings)
+        mm.association(strings)
     for questions in ((0, 0), (0, 2), (-1, 0), (0, 1, 1)):
         with pytest.raises(ValueError, match="numbers from 0 to 1"):
-            mm.associate(counts, questions=questions)
+            mm.association(counts, questions=questions)
     with pytest.raises(ValueError, match="wald, permutation, bootstrap, not 'fisher'"):
-        mm.associate(counts, test="fisher")  # type: ignore[arg-type]
+        mm.association(counts, test="fisher")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"numpy.random.default_rng\(seed\), not 1"):
-        mm.associate(counts, random=1)  # type: ignore[arg-type]
+        mm.association(counts, random=1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="permutations"):
-        mm.associate(counts, permutations=0)
+        mm.association(counts, permutations=0)
     with pytest.raises(ValueError, match="every report counts once"):
-        mm.associate(bits, test="pearson")
+        mm.association(bits, test="pearson")
     with pytest.raises(ValueError, match="reports themselves"):
-        mm.associate(bits, test="permutation")
+        mm.association(bits, test="permutation")
     with pytest.raises(ValueError, match="reports themselves"):
-        mm.associate(bits, test="wald")
+        mm.association(bits, test="wald")
     with pytest.raises(ValueError, match="in cohorts"):
-        mm.associate(hashed, test="wald")
+        mm.association(hashed, test="wald")
     with pytest.raises(ValueError, match="not the reports that were counted"):
-        mm.associate(counts, reports=PAIRS["KRR"].encode_many([0, 1], rng))
+        mm.association(counts, reports=PAIRS["KRR"].encode_many([0, 1], rng))

@@ -138,14 +138,14 @@ def test_a_combination_that_no_report_shows_may_be_held_by_a_few() -> None:
     """Of 20 people: up to 17 %, as Clopper and Pearson (1934) say, not 0.7 %."""
     people = np.array([[0, 20], [30, 50]])
     found = once(people / 100, people, 16.0, np.random.default_rng(1))
-    share = found.conditional("p")
+    share = found.conditional_shares("p")
     assert share.values[0, 0] == pytest.approx(0, abs=1e-3)
     assert share.high[0, 0] == pytest.approx(stats.beta.ppf(0.975, 1, 20), abs=0.015)
     odds = found.odds_ratios(reference=("p1", "q1"))
     assert odds.low[0, 0] == 0
     assert 0.2 < odds.high[0, 0] < 0.5
     assert 0.4 < found.lift().high[0, 0] < 0.7
-    only = found.conditional("p", target="respondents")
+    only = found.conditional_shares("p", target="respondents")
     assert only.high[0, 0] < 0.01  # of these 20, nobody
 
 
@@ -163,7 +163,7 @@ def test_ratios_of_combinations_reported_once_cover_with_few_reports(
     hits = {name: np.zeros((3, 3)) for name in wanted}
     for _ in range(times):
         found = once(table, rng.multinomial(n, table.ravel()), epsilon, rng)
-        for one in (found.conditional("q"), found.lift(), found.odds_ratios()):
+        for one in (found.conditional_shares("q"), found.lift(), found.odds_ratios()):
             own = wanted[one.what]
             hits[one.what] += (one.low <= own + 1e-12) & (own <= one.high + 1e-12)
     least = stats.binom.ppf(FALSE_ALARM, times, 0.93)
@@ -267,7 +267,7 @@ def test_ratios_of_respondents_cover_where_noise_changes_about_one_report(
     covered = 0
     for _ in range(200):
         found = joint.estimate(joint.simulate(np.array(people), rng), "unbiased")
-        share = found.conditional("q", target="respondents")
+        share = found.conditional_shares("q", target="respondents")
         covered += bool((share.low <= truth + 1e-9).all() and (truth <= share.high + 1e-9).all())
     assert covered >= stats.binom.ppf(1e-6, 200, 0.97)
 

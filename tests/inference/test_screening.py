@@ -25,7 +25,7 @@ def counts() -> Counts:
 
 def test_a_screen_tests_every_pair_as_associate_does() -> None:
     table = counts()
-    found = mm.screen(table)
+    found = mm.screening(table)
     assert [test.questions for test in found.tests] == [
         (0, 1),
         (0, 2),
@@ -35,11 +35,11 @@ def test_a_screen_tests_every_pair_as_associate_does() -> None:
         (2, 3),
     ]
     for test in found.tests:
-        assert test == mm.associate(table, questions=test.questions)
+        assert test == mm.association(table, questions=test.questions)
 
 
 def test_a_screen_marks_the_pair_that_goes_together() -> None:
-    found = mm.screen(counts(), names=["sex", "diet", "job", "pet"])
+    found = mm.screening(counts(), names=["sex", "diet", "job", "pet"])
     assert [pair for pair, out in zip(found.pairs, found.stands_out, strict=True) if out] == [
         ("sex", "job")
     ]
@@ -52,20 +52,20 @@ def test_a_screen_marks_the_pair_that_goes_together() -> None:
 
 def test_the_error_rate_and_its_control_act() -> None:
     table = counts()
-    p = np.sort(mm.screen(table).p_values)
+    p = np.sort(mm.screening(table).p_values)
     harmonic = (1 / np.arange(1, 7)).sum()
     second = float(p[1] * 6 * harmonic / 2)  # Benjamini and Yekutieli's limit for two findings
-    assert second < 0.5 or mm.screen(table, 0.5).stands_out.sum() == 1
-    assert mm.screen(table, 1e-12).stands_out.sum() == int(p[0] * 6 * harmonic <= 1e-12)
-    strict = mm.screen(table, control="bonferroni")
+    assert second < 0.5 or mm.screening(table, 0.5).stands_out.sum() == 1
+    assert mm.screening(table, 1e-12).stands_out.sum() == int(p[0] * 6 * harmonic <= 1e-12)
+    strict = mm.screening(table, control="bonferroni")
     assert strict.stands_out.tolist() == (strict.p_values <= 0.05 / 6).tolist()
     assert "the chance of any false finding" in strict.sentence
 
 
 def test_names_must_fit() -> None:
     with pytest.raises(ValueError, match="names are 4 different texts"):
-        mm.screen(counts(), names=["a", "b", "c"])
+        mm.screening(counts(), names=["a", "b", "c"])
     with pytest.raises(ValueError, match="names are 4 different texts"):
-        mm.screen(counts(), names=["a", "b", "c", "a"])
+        mm.screening(counts(), names=["a", "b", "c", "a"])
     with pytest.raises(TypeError, match="asks one question"):
-        mm.screen(mm.KRR(k=2, epsilon=1.0).count([0, 1]))
+        mm.screening(mm.KRR(k=2, epsilon=1.0).count([0, 1]))

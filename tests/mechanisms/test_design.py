@@ -23,8 +23,8 @@ LAMBDA = YES / N
 
 TEXTBOOK: list[tuple[mm.Design, float, float]] = [
     # Warner (1965), p of the statement as asked.
-    (mm.Warner(0.7), (LAMBDA + 0.7 - 1) / 0.4, 0.4),
-    (mm.Warner("1/5"), (LAMBDA + 0.2 - 1) / -0.6, 0.6),
+    (mm.warner(0.7), (LAMBDA + 0.7 - 1) / 0.4, 0.4),
+    (mm.warner("1/5"), (LAMBDA + 0.2 - 1) / -0.6, 0.6),
     # Boruch (1971), forced yes and forced no.
     (mm.forced_response("1/6", "1/12"), (LAMBDA - 1 / 6) / 0.75, 0.75),
     # Greenberg et al. (1969), the share of yes to the unrelated question is known.
@@ -51,8 +51,8 @@ def test_estimates_and_standard_errors_are_those_of_the_textbook(
 @pytest.mark.parametrize(
     ("design", "ratio"),
     [
-        (mm.Warner("3/4"), 3),
-        (mm.Warner(0.1), 9),
+        (mm.warner("3/4"), 3),
+        (mm.warner(0.1), 9),
         (mm.forced_response("1/6", "1/6"), 5),
         (mm.forced_response("1/10", "1/2"), 5),  # yes: 1/2 to 1/10; no: 1/2 to 9/10
         (mm.unrelated_question("1/2", "1/2"), 3),
@@ -140,23 +140,23 @@ def test_computed_probabilities_are_rounded_to_sum_to_one() -> None:
 def test_floats_stand_for_the_decimals_they_print_as() -> None:
     assert mm.Design([[0.1, 0.7], [0.9, 0.3]]).matrix[0] == (Fraction(1, 10), Fraction(7, 10))
     assert mm.Design([[1 / 3, 0.5], [2 / 3, 0.5]]).matrix[0] == (Fraction(1, 3), Fraction(1, 2))
-    assert mm.Warner(np.float64(0.7)).matrix[0][0] == Fraction(7, 10)
+    assert mm.warner(np.float64(0.7)).matrix[0][0] == Fraction(7, 10)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mm.Warner("1/2"), "p must not be 1/2: a fair coin says nothing"),
-        (lambda: mm.Warner(1.2), "p must be from 0 to 1"),
+        (lambda: mm.warner("1/2"), "p must not be 1/2: a fair coin says nothing"),
+        (lambda: mm.warner(1.2), "p must be from 0 to 1"),
         (lambda: mm.forced_response(0.5, 0.5), r"yes \+ no must be below 1, not 1"),
         (lambda: mm.unrelated_question(0, 0.5), "p must be above 0"),
         (lambda: mm.triangular(1), "p must be below 1"),
         (lambda: mm.dice(0, ["a", "b"]), "truth must be above 0"),
         (lambda: mm.dice(0.5, ["a"]), "a scale has at least two answers, not 1"),
-        (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a"]), "1 labels do not fit"),
-        (lambda: mm.Design(mm.Warner(0.7).matrix, labels=["a", "a"]), "must differ"),
-        (lambda: mm.Warner(0.7, ["\u00e9", "e\u0301"]), "labels of a design must differ"),
-        (lambda: mm.Warner(0.7, ["yes", " "]), "label 1 of a design is empty"),
+        (lambda: mm.Design(mm.warner(0.7).matrix, labels=["a"]), "1 labels do not fit"),
+        (lambda: mm.Design(mm.warner(0.7).matrix, labels=["a", "a"]), "must differ"),
+        (lambda: mm.warner(0.7, ["\u00e9", "e\u0301"]), "labels of a design must differ"),
+        (lambda: mm.warner(0.7, ["yes", " "]), "label 1 of a design is empty"),
     ],
 )
 def test_impossible_designs_are_refused(make: Any, message: str) -> None:
@@ -241,7 +241,7 @@ def test_intervals_cover_where_an_absent_answer_has_no_noise(design: mm.Design) 
 )
 def test_a_probability_that_is_not_plainly_written_is_refused_at_once(text: str) -> None:
     with pytest.raises(ValueError, match="p must be a probability"):
-        mm.Warner(text)
+        mm.warner(text)
 
 
 def test_the_inverse_of_a_nearly_singular_design_is_accurate() -> None:
@@ -255,7 +255,7 @@ def test_the_inverse_of_a_nearly_singular_design_is_accurate() -> None:
 
 
 def test_labels_are_not_exchanged_when_the_design_knows_them() -> None:
-    counts = mm.Warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
+    counts = mm.warner(0.75).simulate([1000, 9000], np.random.default_rng(1))
     with pytest.raises(ValueError, match="have the labels 'yes', 'no': leave labels out"):
         mm.estimate(counts, labels=["no", "yes"])
 
@@ -276,7 +276,7 @@ def test_the_label_for_yes_comes_first(make: Any) -> None:
             make(labels=labels)
     assert make(labels=["Yes", "No"]).labels == ("Yes", "No")
     assert make(labels=["cheated", "did not"]).labels == ("cheated", "did not")
-    assert mm.Warner(0.7, labels=["no", "yes"]).labels == ("no", "yes")  # the same either way
+    assert mm.warner(0.7, labels=["no", "yes"]).labels == ("no", "yes")  # the same either way
 
 
 def test_a_survey_file_names_yes_first_too() -> None:
@@ -301,8 +301,8 @@ def test_the_rows_of_a_data_frame_are_reports(frame: Any) -> None:
 
 
 def test_a_small_matrix_is_shown_and_a_large_one_described() -> None:
-    assert repr(mm.Warner(0.75)) == "Design([['3/4', '1/4'], ['1/4', '3/4']])"
-    assert mm.Design([["3/4", "1/4"], ["1/4", "3/4"]], ("yes", "no"), ("yes", "no")) == mm.Warner(
+    assert repr(mm.warner(0.75)) == "Design([['3/4', '1/4'], ['1/4', '3/4']])"
+    assert mm.Design([["3/4", "1/4"], ["1/4", "3/4"]], ("yes", "no"), ("yes", "no")) == mm.warner(
         0.75
     )
     assert repr(mm.dice("1/2", list("abcd"))) == "Design(4 reports of 4 answers)"

@@ -347,7 +347,7 @@ def test_counts_of_another_mechanism_are_not_added(mechanism: AnyMechanism) -> N
 
 @every
 def test_a_report_survives_its_bytes(mechanism: AnyMechanism) -> None:
-    random = mm.Study(np.random.default_rng(9))
+    random = mm.Seeded(np.random.default_rng(9))
     reports = [mechanism.encode(x % mechanism.k, random) for x in range(50)]
     for report in reports:
         data = mechanism.shape.pack(report)
@@ -524,7 +524,7 @@ def test_extreme_parameters_keep_their_promise(kind: Any, epsilon: float, k: int
     assert 1 < mechanism.ratio <= exp_below(epsilon)
     shape = mechanism.shape
     if k <= 1000:  # a device draws a million bits one by one, in seconds
-        one = mechanism.encode(k - 1, mm.Study(np.random.default_rng(1)))
+        one = mechanism.encode(k - 1, mm.Seeded(np.random.default_rng(1)))
         assert shape.unpack(shape.pack(one)) == one
     many = mechanism.encode_many([0, k - 1], np.random.default_rng(1))
     assert np.array_equal(shape.from_bytes(many.tobytes()), many)

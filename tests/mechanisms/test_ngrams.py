@@ -57,7 +57,7 @@ def test_a_string_is_cut_and_spaces_at_its_end_are_padding() -> None:
     assert both.check("tea   ") == "tea"
     assert both.check("Zu\u0308rich") == "Z\u00fcrich"
     one, other = (
-        both.encode(text, mm.Study(np.random.default_rng(5))) for text in ("abcdefghij", "abcdefg")
+        both.encode(text, mm.Seeded(np.random.default_rng(5))) for text in ("abcdefghij", "abcdefg")
     )
     assert one == other
     with pytest.raises(ValueError, match="spaces at its end, or in all of its first 7 characters"):

@@ -41,7 +41,7 @@ def test_warner_gives_the_numbers_of_rrreg(
     p: float | str, yes: int, share: float, error: float, z: float | None
 ) -> None:
     """RRreg (Heck and Moshagen, 2018), `RRuni`; the number of yes follows from the estimate."""
-    est = _estimated(mm.Warner(p), yes, 1000)
+    est = _estimated(mm.warner(p), yes, 1000)
     assert est.shares[0] == pytest.approx(share, abs=5e-7)
     assert _error(est) == pytest.approx(error, abs=5e-7)
     if z is not None:
@@ -50,7 +50,7 @@ def test_warner_gives_the_numbers_of_rrreg(
 
 def test_warner_gives_the_share_of_the_encyclopaedia() -> None:
     """Wikipedia, "Randomized response": p = 1/6 and three quarters of yes mean a share of 1/8."""
-    est = _estimated(mm.Warner("1/6"), 750, 1000)
+    est = _estimated(mm.warner("1/6"), 750, 1000)
     assert est.shares[0] == pytest.approx(1 / 8, rel=1e-12)
 
 

@@ -18,7 +18,7 @@ from murmurs.cli import main, study_data
 from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
 from murmurs.mechanisms import BY_NAME, KRR
-from murmurs.planning.choice import Choice
+from murmurs.planning.choice import Chosen
 from murmurs_papers import EXPERIMENTS
 from murmurs_papers import command as cli_reproduce
 
@@ -119,7 +119,7 @@ def test_the_study_says_how_the_choice_of_murmurs_does(
     told = "It is also what murmurs takes if you name no mechanism and no estimator."
     assert told in good(f"{line} --estimator default")
     assert "murmurs takes" not in good(f"{line} --estimator simplex")
-    monkeypatch.setattr(cli_study, "choose", lambda k, e: Choice(KRR(k, e), "it is known"))
+    monkeypatch.setattr(cli_study, "choose", lambda k, e: Chosen(KRR(k, e), "it is known"))
     behind = " ".join(good(f"{line} --estimator default").split())
     assert "murmurs takes KRR with default: " in behind
     assert "the smallest l1, not within two standard errors of it" in behind

@@ -119,7 +119,7 @@ def test_the_covariance_takes_away_the_variance_of_the_sum() -> None:
     assert (inverse - np.outer(shares, shares) / n).sum() == pytest.approx(0, abs=1e-3 / n)
     table = shares.reshape(3, 2)
     away = (table - np.outer(table.sum(axis=1), table.sum(axis=0))).ravel()
-    wald = mm.associate(both.count(reports), test="wald", reports=reports).statistic
+    wald = mm.association(both.count(reports), test="wald", reports=reports).statistic
     assert away @ information @ away == pytest.approx(wald, rel=0.01, abs=0.01)
 
 

@@ -17,7 +17,7 @@ EPSILONS = (1e-6, 0.01, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.5, 8.0, 20.0, 33.0,
 
 def searched(k: int, epsilon: float) -> tuple[mm.Mechanism[Any], float]:
     """The mechanism of the least cost among all, and how much its error exceeds the smallest."""
-    errors = {}
+    errors: dict[mm.Mechanism[Any], float] = {}
     for kind in KINDS:
         made = kind(k, epsilon)
         errors[made] = max(math.sqrt(made.channel.expected_l2(10**6)), 1e-9)

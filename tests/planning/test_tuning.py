@@ -18,7 +18,7 @@ from murmurs.cli import main
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.numerics.arrays import Floats
 from murmurs.planning.identifiability import cohorts_needed, identifiable
-from murmurs.planning.loss_model import KINDS, Choice
+from murmurs.planning.loss_model import KINDS, Parameters
 from murmurs.planning.tuning import Tuning, expected_loss, tune
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 6.0)
@@ -358,7 +358,7 @@ def test_groups_of_a_long_tail_are_as_good_as_all_shares() -> None:
 
 def test_every_option_acts() -> None:
     base = tune(2.0, N, 50)
-    assert isinstance(base.best, Choice)
+    assert isinstance(base.best, Parameters)
     assert base.best.cells == base.best.width * base.best.cohorts
     assert base.looked_at > len(base.alternatives) > 8
     assert all(1.03 * c.loss > base.best.loss for c in base.alternatives)
@@ -403,7 +403,7 @@ def test_a_tuning_gives_the_mechanism_and_a_document() -> None:
     ("change", "message"),
     [
         ({"epsilon": 0}, "epsilon must be from 1e-06 to 700, not 0"),
-        ({"respondents": 0}, "respondents must be from 1 to"),
+        ({"people": 0}, "people must be from 1 to"),
         ({"candidate_count": 1}, "candidate_count must be from 2 to 10000000, not 1"),
         ({"kind": "KRR"}, "cannot tune 'KRR'; choose one of ORR, ORappor"),
         ({"loss": "l3"}, "loss must be one of l1, l2, not 'l3'"),
@@ -420,7 +420,7 @@ def test_a_tuning_gives_the_mechanism_and_a_document() -> None:
     ],
 )
 def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"epsilon": 1.0, "respondents": 100, "candidate_count": 4, **change}
+    given: dict[str, Any] = {"epsilon": 1.0, "people": 100, "candidate_count": 4, **change}
     with pytest.raises(ValueError, match=r".*") as caught:
         tune(**given)
     assert message in str(caught.value)

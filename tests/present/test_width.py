@@ -59,7 +59,7 @@ PRINTED = {
     "joint": joined,
     "three": three,
     "segments": lambda: compare_tables({LONG: joined(), "south": joined()}),
-    "conditional": lambda: joined().conditional("one"),
+    "conditional": lambda: joined().conditional_shares("one"),
     "screening": lambda: three().screening(),
     "study": studied,
 }

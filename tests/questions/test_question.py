@@ -108,7 +108,7 @@ def test_labels_that_cannot_be_told_apart_are_refused() -> None:
     with pytest.raises(TypeError, match="drop_missing must be True or False, not 'no'"):
         DRINK.encode_many(ANSWERS, drop_missing="no")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="labels of a design are a list, not 'ab'"):
-        mm.Warner(0.7, "ab")
+        mm.warner(0.7, "ab")
 
 
 def test_a_label_in_another_normal_form_is_the_same_label() -> None:
@@ -307,9 +307,9 @@ def test_an_open_question_is_tuned_for_its_people() -> None:
             lambda: mm.Question("q", LABELS, mm.ORR(1.0, 4, 4), open=False),
             "is not open, but ORR.* takes any string",
         ),
-        (lambda: mm.Question("q", LABELS, mm.Warner(0.7)), "has 4 labels, but its mechanism"),
+        (lambda: mm.Question("q", LABELS, mm.warner(0.7)), "has 4 labels, but its mechanism"),
         (
-            lambda: mm.Question("q", ("a", "b"), mm.Warner(0.7, ("c", "d"))),
+            lambda: mm.Question("q", ("a", "b"), mm.warner(0.7, ("c", "d"))),
             "has the labels 'a', 'b', but its mechanism has 'c', 'd': name .* as labels=",
         ),
     ],
@@ -366,8 +366,8 @@ def test_an_estimate_has_labels_title_and_order() -> None:
     assert est.table(order="share").split("\n")[2].startswith("fair")
     assert est.plot().get_title(loc="left").startswith("How are you?\n1,000 reports")
     simplex = scale.estimate(est.counts, "simplex")
-    assert simplex.method == "simplex"
-    assert scale.estimate(est.counts, mm.estimators.unbiased).method == "unbiased"
+    assert simplex.estimator == "simplex"
+    assert scale.estimate(est.counts, mm.estimators.unbiased).estimator == "unbiased"
 
 
 def test_counts_of_something_else_are_refused() -> None:
@@ -439,7 +439,7 @@ def test_a_survey_file_needs_no_mechanism() -> None:
     assert survey["drink"].mechanism == mm.KRR(3, 1.0)
     assert survey["drink"].ordered
     assert [survey[name].is_open for name in ("home", "site")] == [True, True]
-    assert survey["cheated"].mechanism == mm.Warner("3/4", ("ja", "nein"))
+    assert survey["cheated"].mechanism == mm.warner("3/4", ("ja", "nein"))
     published = survey.to_json()
     again = mm.Survey.from_json(published)
     assert again == survey
@@ -518,7 +518,7 @@ def test_a_design_takes_the_labels_of_the_question() -> None:
     forced = mm.Question("t", ["Yes", "No"], mm.forced_response("1/6", "1/12"))
     assert forced.mechanism == mm.forced_response("1/6", "1/12", ("Yes", "No"))
     assert forced.count_reported(["Yes", "No", "No"]).cells.tolist() == [1, 2]
-    assert mm.Question("t", [",", "."], mm.Warner(0.7)).mechanism.labels == (",", ".")
+    assert mm.Question("t", [",", "."], mm.warner(0.7)).mechanism.labels == (",", ".")
     crossed = mm.Question("t", ["cheated", "honest"], mm.crosswise("1/4"))
     assert crossed.mechanism == mm.crosswise("1/4", ("cheated", "honest"))
     assert crossed.count_reported(["same", "different"]).cells.tolist() == [1, 1]
@@ -557,7 +557,7 @@ def test_labels_may_be_a_column(form: Any) -> None:
     question = mm.Question("drink", form(["tea", "mate"]), epsilon=1.0)
     assert question == mm.Question("drink", ["tea", "mate"], epsilon=1.0)
     assert {type(label) for label in question.labels} == {str}
-    assert mm.Warner(0.7, form(["tea", "mate"])) == mm.Warner(0.7, ["tea", "mate"])
+    assert mm.warner(0.7, form(["tea", "mate"])) == mm.warner(0.7, ["tea", "mate"])
 
 
 def test_what_is_wrong_with_a_question_is_told_in_its_own_words() -> None:
@@ -610,7 +610,7 @@ def test_one_candidate_is_not_taken_for_its_letters() -> None:
 
 def test_counts_of_another_design_of_the_same_size_are_told_apart() -> None:
     coin = mm.Question("q", mechanism=mm.forced_response("1/2", 0))
-    counts = mm.Question("q", mechanism=mm.Warner("3/4")).count_reported(["yes", "no"])
+    counts = mm.Question("q", mechanism=mm.warner("3/4")).count_reported(["yes", "no"])
     with pytest.raises(
         ValueError, match=r"which has Design\(\[\['1', '1/2'\], \['0', '1/2'\]\]\)$"
     ):

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from murmurs import Given, Secure, Study
+from murmurs import Given, Secure, Seeded
 from murmurs.privacy import SCALE
 
 # The rule of bytes
@@ -97,8 +97,8 @@ def test_below_nothing_is_refused(n: int) -> None:
 
 @pytest.mark.parametrize("wrong", [5, Secure(), None, np.random.default_rng])
 def test_a_study_of_something_else_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=r"^Study takes numpy\.random\.default_rng\(seed\), not"):
-        Study(wrong)
+    with pytest.raises(TypeError, match=r"^Seeded takes numpy\.random\.default_rng\(seed\), not"):
+        Seeded(wrong)
 
 
 def test_given_bytes_run_out_with_an_error() -> None:
@@ -112,12 +112,12 @@ def test_given_bytes_run_out_with_an_error() -> None:
 
 def test_a_study_is_reproducible_and_reads_its_generator() -> None:
     def draws(seed: int) -> list[int]:
-        study = Study(np.random.default_rng(seed))
+        study = Seeded(np.random.default_rng(seed))
         return [study.below(1000) for _ in range(20)] + [study.chance(SCALE // 3) for _ in "......"]
 
     assert draws(7) == draws(7) != draws(8)
     generator = np.random.default_rng(7)
-    study = Study(np.random.default_rng(7))
+    study = Seeded(np.random.default_rng(7))
     assert [study.take(5), study.take(3)] == [generator.bytes(5), generator.bytes(3)]
 
 

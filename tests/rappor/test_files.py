@@ -18,7 +18,7 @@ from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.params import read_params, write_params
 from murmurs.rappor.reports import read_reports, write_reports
-from murmurs.rappor.result_rows import Result, read_results, results, write_results
+from murmurs.rappor.result_rows import ResultRow, read_results, results, write_results
 from murmurs.wire import Reports
 
 PARAMS = "k,h,m,p,q,f\n16,2,4,0.5,0.75,0.5\n"
@@ -383,8 +383,8 @@ def test_counts_of_another_mechanism_are_not_written(tmp_path: Path) -> None:
 
 
 LINES = [
-    Result("tea, green", 120.0, 11.0, 0.6, 0.05, 0.5, 0.7),
-    Result("mate", 80.0, 11.0, 0.4, 0.05, 0.3, 0.5),
+    ResultRow("tea, green", 120.0, 11.0, 0.6, 0.05, 0.5, 0.7),
+    ResultRow("mate", 80.0, 11.0, 0.4, 0.05, 0.3, 0.5),
 ]
 
 
@@ -428,7 +428,7 @@ def test_results_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     refused(read_results, bad, 4, "there are 2 values under 7 columns")
 
 
-def decoded(**options: Any) -> list[Result]:
+def decoded(**options: Any) -> list[ResultRow]:
     rappor = Rappor(width=32, hashes=2, cohorts=16, f=0.25, p=0.25, q=0.75, scheme="google")
     over = rappor.over(["tea", "mate", "nobody's", "coffee"])
     counts = over.simulate([50_000, 30_000, 0, 15_000, 5_000], np.random.default_rng(1))

@@ -237,7 +237,7 @@ def test_the_picture_has_a_line_for_each_mechanism_and_estimator() -> None:
 def test_a_mechanism_with_a_larger_epsilon_is_refused() -> None:
     with pytest.raises(ValueError, match=r"with epsilon 1\.099, more than the 0\.5 of this row"):
         mm.study(
-            {"fixed": lambda k, epsilon: mm.Warner("3/4")},
+            {"fixed": lambda k, epsilon: mm.warner("3/4")},
             answers=2,
             people=100,
             epsilons=[0.5],

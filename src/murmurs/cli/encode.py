@@ -41,7 +41,7 @@ from murmurs.cli.output import (
     tell_segments,
 )
 from murmurs.files.columns import MOST_ROWS, Chunk, format_of
-from murmurs.files.reports import Writer, writing_reports
+from murmurs.files.reports import ReportWriter, writing_reports
 from murmurs.files.segments import segment_name, segment_parts
 from murmurs.files.tables import is_table
 from murmurs.mechanisms.designs.design import Design
@@ -190,7 +190,7 @@ def command(
         check_options(single, own)
     outputs = Outputs(output, [survey, *answers], by)
     size = question.mechanism.shape.size
-    writers: dict[Any, Writer] = {}
+    writers: dict[Any, ReportWriter] = {}
     with ExitStack() as stack:
         if not by:
             writers[None] = stack.enter_context(writing_reports(output, contract, question))

@@ -176,7 +176,7 @@ def _found(estimate: Estimate, detected: Detection, complete: bool) -> str:
     )
 
 
-def method_named(name: str | None) -> estimators.Method | None:
+def method_named(name: str | None) -> estimators.Estimator | None:
     """Return the estimator of that name; those that may take long show progress on a terminal."""
     if name not in (None, "selection", "em", "likelihood") or not sys.stderr.isatty():
         return name

@@ -228,7 +228,7 @@ def _tell_segments(
         told = f"{table.title} in {name}\n{numbered(table.n, 'report')}"
         say(f"{told}\n\n{text}\n", err=beside, most=terminal_width())
         say(f"{table.conclusion}{notes}\n", err=beside)
-    methods = dict.fromkeys(table.method for table in tables.values())
+    methods = dict.fromkeys(table.estimator for table in tables.values())
     say(f"All segments\n\n{comparison}\nEstimator: {', '.join(methods)}.", err=beside)
 
 

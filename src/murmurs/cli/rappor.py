@@ -42,7 +42,7 @@ from murmurs.rappor.csv_files import csv_text
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.params import read_params
 from murmurs.rappor.reports import read_reports
-from murmurs.rappor.result_rows import Result, results, write_results
+from murmurs.rappor.result_rows import ResultRow, results, write_results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -235,12 +235,12 @@ def show_schemes(as_json: bool) -> None:
     say(table(header, rows, left=2))
 
 
-def _table(estimate: Estimate, found: list[Result], level: float) -> str:
+def _table(estimate: Estimate, found: list[ResultRow], level: float) -> str:
     strings = [line.string for line in found]
     return shares_table(_columns(estimate, strings, level), f"{100 * level:g} % interval")
 
 
-def _plot(estimate: Estimate, found: list[Result], level: float, axes: Axes) -> Axes:
+def _plot(estimate: Estimate, found: list[ResultRow], level: float, axes: Axes) -> Axes:
     """Draw the detected strings, and what is left for strings that are not in the map."""
     assert estimate.other is not None
     strings = [*(line.string for line in found), estimate.labels[estimate.other]]
@@ -271,12 +271,12 @@ def _other(estimate: Estimate, level: float) -> dict[str, float]:
 
 
 def _document(
-    estimate: Estimate, found: list[Result], level: float, control: Control, f: float
+    estimate: Estimate, found: list[ResultRow], level: float, control: Control, f: float
 ) -> dict[str, Any]:
     return {
         "n": estimate.n,
         "f": f,
-        "method": estimate.method,
+        "method": estimate.estimator,
         "why": estimate.why,
         "notes": list(estimate.notes),
         "level": level,

@@ -28,7 +28,7 @@ from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.mechanisms.products.closed import Product
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.present.text import shares_table
-from murmurs.rappor.association import AssociationTable, associate, write_association
+from murmurs.rappor.association import AssociationTable, association_table, write_association
 from murmurs.rappor.clients import CLIENTS, effective_f
 from murmurs.rappor.maps import read_map
 from murmurs.rappor.pairs import read_pairs
@@ -110,7 +110,7 @@ def assoc(
         raise ValueError(f"--var1 and --var2 are both {shown(var1)}: name two variables")
     product = Product(tuple(parts))
     rows, left_out = read_pairs(reports, (var1, var2), product, remove_bad_rows=remove_bad_rows)
-    found = associate((var1, var2), product, rows, level)
+    found = association_table((var1, var2), product, rows, level)
     if output is not None:
         write_association(output, found, level)
     beside = output is not None and is_standard_output(output)
@@ -164,7 +164,7 @@ def _document(found: AssociationTable, level: float, left_out: int) -> dict[str,
         "variables": list(found.names),
         "answers": [list(labels) for labels in found.labels],
         "candidates": list(found.candidates),
-        "method": estimate.method,
+        "method": estimate.estimator,
         "iterations": estimate.iterations,
         "gap": estimate.gap,
         "converged": estimate.converged,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.client.state import Kept, State
+from murmurs.client.state import KeptResponse, State
 from murmurs.devices.device import Device
 from murmurs.questions.asked import Asked
 from murmurs.randomness.verbs import Randomness
@@ -107,7 +107,7 @@ class Reporter:
         """Return the report of an answer and what it costs; the state keeps what is permanent."""
         if not keeps_response(self.asked):
             return self.asked.mechanism.encode(answer.value, random), price(self.asked)
-        kept = state.kept.setdefault(self.key, Kept())
+        kept = state.kept.setdefault(self.key, KeptResponse())
         period = None if self.period is None else period_number(self.period, day)
         mechanism: Any = self.asked.mechanism
         device: Device[Any] = Device(

@@ -38,7 +38,7 @@ from murmurs.client.sending import (
     unreachable,
     wait,
 )
-from murmurs.client.state import InFile, InMapping, Kept, Queued, State, new_state
+from murmurs.client.state import InFile, InMapping, KeptResponse, Queued, State, new_state
 from murmurs.client.transport import HTTP, NotSentError, Reply, Transport
 from murmurs.devices.device import MEMORIES
 from murmurs.questions.asked import Asked
@@ -211,7 +211,7 @@ class Client:
         saved, is_new = self._loaded(), False
         for reporter in (self._reporters[answer.asked.name] for answer in given):
             if reporter.memory == "change":
-                kept = saved.kept.setdefault(reporter.key, Kept())
+                kept = saved.kept.setdefault(reporter.key, KeptResponse())
                 is_new = is_new or kept.state != state.kept[reporter.key].state
                 kept.state = state.kept[reporter.key].state
         if is_new:

@@ -44,7 +44,7 @@ class Queued(msgspec.Struct, forbid_unknown_fields=True):
     """The collector's time that was known when it was first sent; 0 if none was."""
 
 
-class Kept(msgspec.Struct, forbid_unknown_fields=True):
+class KeptResponse(msgspec.Struct, forbid_unknown_fields=True):
     """What is kept for a question with permanent responses: a device's state, and what is paid."""
 
     state: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class State(msgspec.Struct, forbid_unknown_fields=True):
     """What was spent in the last day, week, month and year in which something was answered."""
     answered: dict[str, Day] = {}
     """For each question the day on which it was answered last, counted from 1970-01-01."""
-    kept: dict[str, Kept] = {}
+    kept: dict[str, KeptResponse] = {}
     queue: list[Queued] = []
     failures: int = 0
     """How often sending has failed since it last succeeded."""

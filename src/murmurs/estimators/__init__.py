@@ -25,6 +25,8 @@ from murmurs.estimators.uncertainty import information, likelihood_covariance
 
 __all__ = [
     "BY_NAME",
+    "Estimate",
+    "Estimator",
     "NoiseDominates",
     "UnfitCountsError",
     "base_cut",
@@ -67,14 +69,14 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
 """tests/estimators/test_every_estimator.py tests each estimator listed here."""
 
 
-Method = str | Callable[[Counts], Estimate]
+Estimator = str | Callable[[Counts], Estimate]
 """An estimator, by its name in `BY_NAME` or itself."""
 
 
 def estimate(
-    counts: Counts, method: Method | None = None, *, labels: Sequence[str] = ()
+    counts: Counts, estimator: Estimator | None = None, *, labels: Sequence[str] = ()
 ) -> Estimate:
-    """Estimate the shares, with the default estimator or the one that ``method`` names.
+    """Estimate the shares, with the default estimator or the one that ``estimator`` names.
 
     ``labels`` name the answers in tables and plots.
 
@@ -89,29 +91,29 @@ def estimate(
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
-    >>> estimate(rr.count([0, 0, 0, 1])).method
+    >>> estimate(rr.count([0, 0, 0, 1])).estimator
     'shrinkage'
     >>> estimate(rr.count([0, 0, 0, 1]), "simplex", labels=["tea", "mate"])
-    Estimate(n=4, method='simplex', {tea: 1, mate: 0})
+    Estimate(n=4, estimator='simplex', {tea: 1, mate: 0})
     """
     known = usable(counts).mechanism.labels
     if known and len(labels) and tuple(labels) != known:
         raise ValueError(
             f"counts of {counts.mechanism} have the labels {listed(known)}: leave labels out"
         )
-    found = _default(counts) if method is None else _named(method)(counts)
+    found = _default(counts) if estimator is None else _named(estimator)(counts)
     return found.with_labels(tuple(labels)) if len(labels) else found
 
 
-def _named(method: object) -> Callable[[Counts], Estimate]:
-    if callable(method):
-        return method
-    if not isinstance(method, str) or method not in BY_NAME:
+def _named(estimator: object) -> Callable[[Counts], Estimate]:
+    if callable(estimator):
+        return estimator
+    if not isinstance(estimator, str) or estimator not in BY_NAME:
         raise ValueError(
-            f"there is no estimator {shown(method)}; choose one of {', '.join(BY_NAME)}"
-            f"{meant(method, BY_NAME)}"
+            f"there is no estimator {shown(estimator)}; choose one of {', '.join(BY_NAME)}"
+            f"{meant(estimator, BY_NAME)}"
         )
-    return BY_NAME[method]
+    return BY_NAME[estimator]
 
 
 def _default(counts: Counts) -> Estimate:

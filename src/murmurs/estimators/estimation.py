@@ -45,7 +45,7 @@ ASKED = "it was asked for by name"
 class Estimate:
     """Estimated shares of the answers, with the counts they come from.
 
-    ``method`` names the estimator and ``why`` says why it was used. For iterative estimators,
+    ``estimator`` names it and ``why`` says why it was used. For iterative estimators,
     ``gap`` is an upper bound on how far the log-likelihood (or squared error, for regression) is
     from its optimum, and ``converged`` says whether that is within the requested tolerance.
     ``notes`` say what a reader should know before using the numbers. ``title`` heads plots and
@@ -57,7 +57,7 @@ class Estimate:
 
     counts: Counts
     shares: Floats
-    method: str
+    estimator: str
     why: str
     labels: tuple[str, ...] = ()
     iterations: int = 0
@@ -205,7 +205,7 @@ class Estimate:
         columns = self.columns(level, target)
         return {
             "n": self.n,
-            "method": self.method,
+            "method": self.estimator,
             "why": self.why,
             "notes": list(self.notes),
             "converged": self.converged,
@@ -269,7 +269,7 @@ class Estimate:
             if cells is not None:
                 return cells
         heading = f"{100 * level:g} % intervals"
-        told = f"{self.n:,} reports, {self.method}"
+        told = f"{self.n:,} reports, {self.estimator}"
         given = self.title if title is None else title
         return plot_shares(
             self.rows(level, target),
@@ -326,7 +326,7 @@ class Estimate:
     @property
     def explanation(self) -> str:
         """The estimator and the notes; `why` says why this estimator was used."""
-        lines = [f"Estimator: {self.method}."]
+        lines = [f"Estimator: {self.estimator}."]
         lines += [f"Note: {note}." for note in self.notes]
         return "\n".join(lines)
 
@@ -338,7 +338,7 @@ class Estimate:
         names = self.labels or [str(j) for j in range(len(self.shares))]
         shares = ", ".join(f"{names[j]}: {self.shares[j]:.3g}" for j in largest)
         more = ", ..." if len(self.shares) > len(largest) else ""
-        return f"Estimate(n={self.n}, method={self.method!r}, {{{shares}{more}}})"
+        return f"Estimate(n={self.n}, estimator={self.estimator!r}, {{{shares}{more}}})"
 
     def _repr_html_(self) -> str:
         caption = f"{self.n:,} reports. {self.explanation}"

@@ -49,7 +49,7 @@ def write_reports(path: AnyPath, survey: Survey, question: Asked, parts: Iterabl
     return writer.n
 
 
-class Writer:
+class ReportWriter:
     """A file of reports that is being written; ``n`` is the number of reports so far."""
 
     def __init__(self, file: IO[bytes], header: bytes, shape: Shape[Any]) -> None:
@@ -90,7 +90,7 @@ class Writer:
 
 
 @contextlib.contextmanager
-def writing_reports(path: AnyPath, survey: Survey, question: Asked) -> Iterator[Writer]:
+def writing_reports(path: AnyPath, survey: Survey, question: Asked) -> Iterator[ReportWriter]:
     """Open a file of reports to a question, to which arrays are written as they come."""
     check_asked(survey, question)
     header = {
@@ -106,7 +106,7 @@ def writing_reports(path: AnyPath, survey: Survey, question: Asked) -> Iterator[
             f"{LONGEST_HEADER} bytes"
         )
     with writing(Path(path)) as file:
-        writer = Writer(file, line, question.mechanism.shape)
+        writer = ReportWriter(file, line, question.mechanism.shape)
         yield writer
         writer.end()
 

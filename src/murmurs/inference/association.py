@@ -40,7 +40,7 @@ from murmurs.present.layout import fold
 from murmurs.present.text import p_text
 
 Test = Literal["score", "pearson", "wald", "permutation", "bootstrap"]
-"""The tests of association, see `associate`."""
+"""The tests of association, see `association`."""
 
 FEW, VERY_FEW, FEW_PART = 5.0, 1.0, 0.2
 """Cochran's rule (1954): a fifth of the cells may be expected below 5 reports, none below 1."""
@@ -130,7 +130,7 @@ class Association:
         return fold("\n".join([*lines, *(f"Note: {note}." for note in self.notes)]))
 
 
-def associate(
+def association(
     counts: Counts,
     *,
     questions: Sequence[int] = (0, 1),
@@ -160,7 +160,7 @@ def associate(
     >>> import murmurs as mm
     >>> both = mm.Product([mm.KRR(k=3, epsilon=1.0), mm.KRR(k=3, epsilon=1.0)])
     >>> counts = both.simulate([2000, 500, 500] * 2 + [500, 500, 2000], np.random.default_rng(1))
-    >>> print(associate(counts))
+    >>> print(association(counts))
     The answers go together: p < 1e-6 (score test, 4 degrees of freedom).
     Test: score, because enough reports are expected in the cells.
     """

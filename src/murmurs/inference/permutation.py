@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.inference.scores import Scores, Side
+from murmurs.inference.scores import Scores, ScoreSide
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.random_tables import MOST_IN_A_TABLE, random_tables, two_by_two
 
@@ -83,7 +83,7 @@ def from_reports(
     return (1 + above) / (1 + permutations), permutations
 
 
-def _features(side: Side, places: NDArray[Any]) -> Floats:
+def _features(side: ScoreSide, places: NDArray[Any]) -> Floats:
     """Return what each report contributes to the scores of its question, from their mean."""
     if places.ndim == 1:
         found = side.lever.T[places]

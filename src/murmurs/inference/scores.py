@@ -52,7 +52,7 @@ def contrasts(k: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ScoreSide:
     """One question within a cohort: the lever, and the noise of the reports it is applied to."""
 
     lever: Floats
@@ -61,13 +61,13 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Stratum:
+class ScoreStratum:
     """The people of one cohort, or all people: the table of their reports and its two sides."""
 
     n: int
     table: Integers
-    left: Side
-    right: Side
+    left: ScoreSide
+    right: ScoreSide
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Scores:
         return cast(ProductChannel, self.counts.channel)
 
     @cached_property
-    def strata(self) -> tuple[Stratum, ...]:
+    def strata(self) -> tuple[ScoreStratum, ...]:
         """The cohorts with at least two people; without cohorts, everybody."""
         channel = self.channel
         shares = [plausible(fitted(self.counts.margin(i)).unbiased) for i in (0, 1)]
@@ -95,7 +95,7 @@ class Scores:
                     _side(axis, cohort, own, margin, n if channel.cohorts is None else n - 1)
                     for axis, own, margin in zip(channel.axes, shares, sums, strict=True)
                 )
-                found.append(Stratum(n, inner, left, right))
+                found.append(ScoreStratum(n, inner, left, right))
         return tuple(found)
 
     def of(self, tables: list[Floats]) -> Floats:
@@ -180,7 +180,7 @@ def split(table: Integers, axes: tuple[Axis, ...]) -> tuple[int, list[Floats], I
     return n, sums, inner
 
 
-def _side(axis: Axis, cohort: int, shares: Floats, sums: Floats, divisor: int) -> Side:
+def _side(axis: Axis, cohort: int, shares: Floats, sums: Floats, divisor: int) -> ScoreSide:
     """Return a question's side: the lever at plausible shares, the noise as it was observed.
 
     Reports in one cell each show their covariance: sums of squares over ``divisor``. For reports in
@@ -191,13 +191,13 @@ def _side(axis: Axis, cohort: int, shares: Floats, sums: Floats, divisor: int) -
     along = contrasts(axis.k).T @ law
     lever = along @ np.linalg.pinv(model, rcond=1e-11, hermitian=True)
     if not axis.is_histogram:
-        return Side(lever, sums, np.asarray(lever @ model @ lever.T))
+        return ScoreSide(lever, sums, np.asarray(lever @ model @ lever.T))
     # What is the same in all cells that reports are in does not matter, and would hide the rest.
     rounding = _ROUNDING * np.abs(lever).max(axis=1)
     lever = lever - (lever @ sums / sums.sum())[:, None]
     noise = (lever * sums) @ lever.T / divisor
     alive = np.diag(noise) > rounding**2
-    return Side(lever, sums, np.asarray(noise * np.outer(alive, alive)))
+    return ScoreSide(lever, sums, np.asarray(noise * np.outer(alive, alive)))
 
 
 def _covariance(axis: Axis, cohort: int, shares: Floats, law: Floats) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import as_tuple
 from murmurs.counts import Counts
-from murmurs.inference.association import Association, associate, the_pair
+from murmurs.inference.association import Association, association, the_pair
 from murmurs.inference.detection import Control, rejected
 from murmurs.numerics.arrays import Floats
 from murmurs.present.layout import fold
@@ -85,7 +85,7 @@ class Screening:
         return f"{self.table()}\n\n{fold(self.sentence)}"
 
 
-def screen(
+def screening(
     counts: Counts,
     error_rate: float = 0.05,
     *,
@@ -95,12 +95,12 @@ def screen(
 ) -> Screening:
     """Test all pairs of questions of a product for association, with control of false findings.
 
-    Each pair has the default test of `associate`. ``names`` are those of the questions.
+    Each pair has the default test of `association`. ``names`` are those of the questions.
 
     >>> import murmurs as mm
     >>> three = mm.Product([mm.KRR(k=2, epsilon=1.0)] * 3)
     >>> counts = three.simulate([900, 900, 100, 100, 100, 100, 900, 900], np.random.default_rng(1))
-    >>> print(screen(counts, names=["tea", "milk", "cat"]))
+    >>> print(screening(counts, names=["tea", "milk", "cat"]))
     question  with     p-value   test
     ────────  ────  ─  ───────  ─────
     tea       milk  *   < 1e-6  score
@@ -117,6 +117,6 @@ def screen(
     if len(called) != count or len(set(called)) < count:
         raise ValueError(f"names are {count} different texts, one a question, not {shown(called)}")
     pairs = itertools.combinations(range(count), 2)
-    tests = tuple(associate(counts, questions=pair, reports=reports) for pair in pairs)
+    tests = tuple(association(counts, questions=pair, reports=reports) for pair in pairs)
     marks = rejected(np.array([test.p_value for test in tests]), error_rate, control)
     return Screening(tests, marks, called, error_rate, control)

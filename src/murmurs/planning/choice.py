@@ -39,14 +39,14 @@ CANDIDATES = 256
 """Candidates that an open question is tuned for, unless their number is given."""
 
 
-class Choice(NamedTuple):
+class Chosen(NamedTuple):
     """A mechanism and the reason for it, as part of a sentence after "because"."""
 
     mechanism: Mechanism[Any] | OpenMechanism[Any]
     why: str
 
 
-def choose(k: int, epsilon: float) -> Choice:
+def choose(k: int, epsilon: float) -> Chosen:
     """Return a mechanism whose error is within 5 % of the smallest, and whose reports are short.
 
     Each byte of a report counts like 1 % of error. If all errors within 5 % of the smallest take
@@ -54,7 +54,7 @@ def choose(k: int, epsilon: float) -> Choice:
     in the same way.
 
     >>> choose(4, 1.0)
-    Choice(mechanism=KRR(k=4, epsilon=1.0), why='no other mechanism has a smaller error')
+    Chosen(mechanism=KRR(k=4, epsilon=1.0), why='no other mechanism has a smaller error')
     >>> choose(15, 0.5).mechanism  # 2 bytes; projective geometry has 1, and 1.6 % more error
     Subset(k=15, epsilon=0.5, w=6)
     >>> choose(1000, 1.0).mechanism  # 2 bytes; Subset has 125, and 1.2 % less error
@@ -64,7 +64,7 @@ def choose(k: int, epsilon: float) -> Choice:
     """
     plain = KRR(k=k, epsilon=epsilon)
     if plain.k <= PLAIN and best_size(plain.k, plain.epsilon) == 1:
-        return Choice(plain, _why(plain.shape.size, 0.0))
+        return Chosen(plain, _why(plain.shape.size, 0.0))
     made: list[Mechanism[Any]] = [plain, *(kind(k=k, epsilon=epsilon) for kind in KINDS[1:])]
     errors = [max(math.sqrt(m.channel.expected_l2(10**6)), NO_ERROR) for m in made]
     smallest = min(errors)
@@ -77,7 +77,7 @@ def choose(k: int, epsilon: float) -> Choice:
         return round(longer * error / smallest, 9)  # the last digits must not decide
 
     found, error = min(near or pairs, key=cost)
-    return Choice(found, _why(found.shape.size, error / smallest - 1))
+    return Chosen(found, _why(found.shape.size, error / smallest - 1))
 
 
 def _why(size: int, excess: float) -> str:
@@ -94,10 +94,10 @@ def _why(size: int, excess: float) -> str:
     return f"its reports are short ({size} {unit}), and its error is {above} above the smallest"
 
 
-def choose_open(epsilon: float, people: int, candidate_count: int = CANDIDATES) -> Choice:
+def choose_open(epsilon: float, people: int, candidate_count: int = CANDIDATES) -> Chosen:
     """Return O-RR with the width and the number of cohorts that `tune` recommends."""
     mechanism = tune(epsilon, people, candidate_count).mechanism
-    return Choice(
+    return Chosen(
         mechanism,
         f"it was tuned for {people:,} people and {candidate_count:,} candidates",
     )

@@ -38,7 +38,7 @@ _NODES = 96
 
 
 @dataclass(frozen=True)
-class Choice:
+class Parameters:
     """Parameters with their expected loss, relative to the shares of the respondents.
 
     ``estimator`` says whether shares come from least squares through the known hash functions or
@@ -70,7 +70,7 @@ def is_exclusive(kind: str) -> bool:
     return issubclass(KINDS[kind], ORR | PermutedRR)
 
 
-def mechanism_of(kind: str, epsilon: float, size: int, choice: Choice) -> Any:
+def mechanism_of(kind: str, epsilon: float, size: int, choice: Parameters) -> Any:
     """Return the mechanism of a kind with the parameters of a choice."""
     parameters = {"epsilon": epsilon, "width": choice.width, "cohorts": choice.cohorts}
     if kind == "ORappor":
@@ -116,10 +116,10 @@ class LossModel:
         times = np.diff(np.append(starts, self.size)).astype(np.float64)
         return np.add.reduceat(ordered, starts) / times, times
 
-    def expected(self, width: int, cohorts: int, hashes: int) -> Choice:
+    def expected(self, width: int, cohorts: int, hashes: int) -> Parameters:
         """Return the mean loss over hash functions: the better of least squares and averages."""
         bits = math.log2(cohorts) + (math.log2(width) if is_exclusive(self.kind) else width)
-        choice = Choice(width, cohorts, hashes, bits, math.inf, "averages")
+        choice = Parameters(width, cohorts, hashes, bits, math.inf, "averages")
         shares, times = self.groups
         private = shares * (1 - shares) / self.n
         solved = self._solved(choice, shares, times) - private
@@ -129,7 +129,7 @@ class LossModel:
             return replace(choice, loss=losses[0], estimator="least squares")
         return replace(choice, loss=losses[1])
 
-    def checked(self, choice: Choice) -> Choice:
+    def checked(self, choice: Parameters) -> Parameters:
         """Return the choice with the loss from the exact covariance, if that is feasible.
 
         If least squares work only for lucky hash functions, the mean over them is kept.
@@ -153,11 +153,11 @@ class LossModel:
             return float(times @ variance)
         return float(times @ np.sqrt(variance * 2 / np.pi))
 
-    def _table(self, choice: Choice) -> Cohorts[Any]:
+    def _table(self, choice: Parameters) -> Cohorts[Any]:
         mechanism = mechanism_of(self.kind, self.epsilon, self.size, choice)
         return mechanism.randomiser if isinstance(mechanism, ClosedCohorts) else mechanism
 
-    def _channel(self, choice: Choice) -> Tables:
+    def _channel(self, choice: Parameters) -> Tables:
         mechanism = mechanism_of(self.kind, self.epsilon, self.size, choice)
         if isinstance(mechanism, ClosedCohorts):
             return mechanism.channel
@@ -170,7 +170,7 @@ class LossModel:
     def _chances(self) -> dict[tuple[int, int], tuple[float, float]]:
         return {}
 
-    def _hit_and_miss(self, choice: Choice) -> tuple[float, float]:
+    def _hit_and_miss(self, choice: Parameters) -> tuple[float, float]:
         """Return the probabilities that a bucket of the answer, and another one, is counted."""
         key = (choice.width, choice.hashes)
         if key not in self._chances:
@@ -179,7 +179,7 @@ class LossModel:
             self._chances[key] = (float(channel.hit), float(channel.miss))
         return self._chances[key]
 
-    def _averaged(self, choice: Choice, shares: Floats) -> Floats:
+    def _averaged(self, choice: Parameters, shares: Floats) -> Floats:
         """Return the variance of averages over hash functions, including collisions.
 
         It is that of `murmurs.channels.hashed`; the sum of squared shares is exact, not that of the
@@ -196,7 +196,7 @@ class LossModel:
         together = squares - shares * np.maximum(shares - 1 / self.n, 0)
         return np.asarray(scale * (own * noise / (gain**2 * self.n) + together * pair))
 
-    def _solved(self, choice: Choice, shares: Floats, times: Floats) -> Floats:
+    def _solved(self, choice: Parameters, shares: Floats, times: Floats) -> Floats:
         """Return the variance of least squares for n people of a population, over hash functions.
 
         The information on a single share is the sum over buckets of gain^2 / (variance of a cell),
@@ -226,7 +226,7 @@ class LossModel:
             information *= apart / (1 - filled) / (1 - 1 / self.size)
         return np.asarray(inflation / (information * self.n))
 
-    def _crowd_of(self, choice: Choice, t: Floats) -> Floats:
+    def _crowd_of(self, choice: Parameters, t: Floats) -> Floats:
         """Return the log of E[exp(-t m)], where m is the mass that others add to a bucket.
 
         Hashed answers are there independently of each other. Permuted, every bucket has the same

@@ -16,8 +16,8 @@ from murmurs.numerics.arrays import Floats
 from murmurs.planning.loss_model import (
     KINDS,
     MOST_COHORTS,
-    Choice,
     LossModel,
+    Parameters,
     is_open_kind,
     mechanism_of,
 )
@@ -37,11 +37,11 @@ class Tuning:
 
     kind: str
     epsilon: float
-    respondents: int
+    people: int
     candidate_count: int
     loss: str
-    best: Choice
-    alternatives: tuple[Choice, ...]
+    best: Parameters
+    alternatives: tuple[Parameters, ...]
     looked_at: int
 
     @property
@@ -57,12 +57,13 @@ class Tuning:
 
     def to_document(self) -> dict[str, Any]:
         """Return the tuning as plain values for JSON."""
-        return asdict(self)
+        found = asdict(self)
+        return {"respondents" if name == "people" else name: found[name] for name in found}
 
 
 def tune(
     epsilon: float,
-    respondents: int,
+    people: int,
     candidate_count: int,
     *,
     kind: str = "ORR",
@@ -84,13 +85,13 @@ def tune(
     cohorts are never worse, but take time to estimate: of all choices whose loss is ``within`` this
     fraction of the smallest, the result is the one with the fewest counts times bits of a report.
 
-    >>> found = tune(epsilon=2.0, respondents=10**6, candidate_count=100)
+    >>> found = tune(epsilon=2.0, people=10**6, candidate_count=100)
     >>> found.mechanism
     ORR(epsilon=2.0, width=7, cohorts=1024, salt=0)
     >>> round(found.error_of_a_share, 5)
     0.00067
     """
-    question = _question(epsilon, respondents, candidate_count, kind, loss, shares)
+    question = _question(epsilon, people, candidate_count, kind, loss, shares)
     size, most = question.size, whole(most_cohorts, "most_cohorts", 1, MOST_COHORTS)
     within = real(within, "within", 0.0, 1.0)
     if hashes is not None and kind != "ORappor":
@@ -121,18 +122,18 @@ def tune(
     return Tuning(kind, question.epsilon, question.n, size, loss, best, alternatives, len(grid))
 
 
-def _loss(choice: Choice) -> float:
+def _loss(choice: Parameters) -> float:
     return choice.loss
 
 
-def _cost(choice: Choice) -> tuple[float, float]:
+def _cost(choice: Parameters) -> tuple[float, float]:
     """Return the cost of a choice, for devices and server; the loss breaks ties."""
     return choice.bits * choice.cells, choice.loss
 
 
-def _frugal(grid: list[Choice], limit: float, within: float) -> list[Choice]:
+def _frugal(grid: list[Parameters], limit: float, within: float) -> list[Parameters]:
     """Return, for each width and number of hashes, the cheapest choice that is nearly the best."""
-    same: dict[tuple[int, int], list[Choice]] = {}
+    same: dict[tuple[int, int], list[Parameters]] = {}
     for choice in grid:
         same.setdefault((choice.width, choice.hashes), []).append(choice)
     out = []
@@ -144,7 +145,7 @@ def _frugal(grid: list[Choice], limit: float, within: float) -> list[Choice]:
 
 def expected_loss(
     epsilon: float,
-    respondents: int,
+    people: int,
     candidate_count: int,
     width: int,
     cohorts: int,
@@ -154,7 +155,7 @@ def expected_loss(
     loss: str = "l1",
     shares: Sequence[float] | Floats | None = None,
     exact: bool = True,
-) -> Choice:
+) -> Parameters:
     """Return the expected loss of given parameters; see `tune`.
 
     With ``exact``, it comes from the covariance of one drawn layout, if that is feasible; otherwise
@@ -167,7 +168,7 @@ def expected_loss(
     256 0.068
     4096 0.066
     """
-    question = _question(epsilon, respondents, candidate_count, kind, loss, shares)
+    question = _question(epsilon, people, candidate_count, kind, loss, shares)
     rows = whole(cohorts, "cohorts", 1, MOST_COHORTS)
     highest = 2**16 if question.is_open else min(question.size, 2**16)
     width = whole(width, "width", 2, highest)
@@ -178,7 +179,7 @@ def expected_loss(
 
 def _question(
     epsilon: float,
-    respondents: int,
+    people: int,
     candidate_count: int,
     kind: str,
     loss: str,
@@ -186,7 +187,7 @@ def _question(
 ) -> LossModel:
     """Check the arguments and return the model of the loss."""
     epsilon = check_epsilon(epsilon)
-    n = whole(respondents, "respondents", 1, 2**62)
+    n = whole(people, "people", 1, 2**62)
     size = whole(candidate_count, "candidate_count", 2, 10**7)
     if kind not in KINDS:
         raise ValueError(f"cannot tune {kind!r}; choose one of {', '.join(KINDS)}")

@@ -57,7 +57,7 @@ class Question(Single):
     >>> drink.encode("tea") in range(4)
     True
     >>> drink.estimate(drink.simulate({"tea": 9000, "filter": 1000}, np.random.default_rng(1)))
-    Estimate(n=10000, method='shrinkage', {tea: 0.894, filter: 0.105, espresso: 0.000685, ...})
+    Estimate(n=10000, estimator='shrinkage', {tea: 0.894, filter: 0.105, espresso: 0.000685, ...})
     """
 
     name: str
@@ -290,14 +290,14 @@ class Question(Single):
     def estimate(
         self,
         counts: Counts,
-        method: estimators.Method | None = None,
+        estimator: estimators.Estimator | None = None,
         *,
         candidates: Iterable[str] | None = None,
         complete: bool = False,
     ) -> Estimate:
         """Estimate the shares, labelled; for an open question, those of the candidates.
 
-        ``method`` names an estimator instead of the default. ``candidates`` are the strings to look
+        ``estimator`` names one instead of the default. ``candidates`` are the strings to look
         for, by default the question's labels; with ``complete`` nobody holds any other string.
         """
         if not isinstance(counts, Counts):
@@ -318,11 +318,11 @@ class Question(Single):
                 raise ValueError(
                     f"{self.called} is open: say which strings to look for, with candidates=[...]"
                 )
-            found = estimators.estimate(counts.over(wanted, complete=complete), method)
+            found = estimators.estimate(counts.over(wanted, complete=complete), estimator)
         else:
             if candidates is not None or complete:
                 raise ValueError(f"{self.called} has labels: it takes no candidates")
-            found = estimators.estimate(counts, method, labels=self.labels)
+            found = estimators.estimate(counts, estimator, labels=self.labels)
         notes = found.notes + ((SHRUNK_MEAN,) if self.ordered and _is_shrunk(found) else ())
         title = self.text or self.name
         return dataclasses.replace(found, title=title, ordered=self.ordered, notes=notes)
@@ -341,4 +341,4 @@ class Question(Single):
 def _is_shrunk(found: Estimate) -> bool:
     """Return whether the estimator has moved shares, which moves their mean on a scale."""
     moved = float(np.abs(found.shares - found.unbiased).sum())
-    return found.method == "shrinkage" and moved > MOVED
+    return found.estimator == "shrinkage" and moved > MOVED

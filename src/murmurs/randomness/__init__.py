@@ -1,6 +1,6 @@
 """Randomness, passed in by the caller and used through two methods: ``chance`` and ``below``.
 
-`Secure` is for devices and for real data, a NumPy generator (or `Study`) for reproducible studies,
+`Secure` is for devices and for real data, a NumPy generator (or `Seeded`) for reproducible studies,
 `Derived` for what a device draws once and must find again, `Given` for known-answer vectors. Every
 call that makes reports takes it as ``random`` and uses `Secure` by default. Calls for one person
 take anything with the two methods; calls for many take `Secure` or a generator. ``simulate`` makes

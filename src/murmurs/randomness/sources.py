@@ -9,16 +9,16 @@ from murmurs.randomness.secure import Secure
 from murmurs.randomness.verbs import FromBytes, Randomness, check_size
 
 
-class Study(FromBytes):
+class Seeded(FromBytes):
     """A NumPy generator as a source of randomness: reproducible, and not for devices.
 
-    >>> Study(np.random.default_rng(7)).below(6)
+    >>> Seeded(np.random.default_rng(7)).below(6)
     3
     """
 
     def __init__(self, generator: np.random.Generator) -> None:
         if not isinstance(generator, np.random.Generator):
-            raise TypeError(f"Study takes numpy.random.default_rng(seed), not {shown(generator)}")
+            raise TypeError(f"Seeded takes numpy.random.default_rng(seed), not {shown(generator)}")
         self.generator = generator
 
     def take(self, size: int) -> bytes:
@@ -58,7 +58,7 @@ _SECURE = Secure()
 Chance = Randomness | np.random.Generator | None
 """What a call for one person takes as randomness; None is `Secure`."""
 
-ChanceInBulk = Secure | Study | np.random.Generator | None
+ChanceInBulk = Secure | Seeded | np.random.Generator | None
 """What a call for many people takes as randomness; None is `Secure`."""
 
 
@@ -67,7 +67,7 @@ def as_randomness(random: Chance) -> Randomness:
     if random is None:
         return _SECURE
     if isinstance(random, np.random.Generator):
-        return Study(random)
+        return Seeded(random)
     if isinstance(random, type) or not (hasattr(random, "chance") and hasattr(random, "below")):
         raise TypeError(_no_chance(random))
     return random
@@ -77,7 +77,7 @@ def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
     """Return a NumPy generator or secure randomness, for many people at once."""
     if random is None:
         return _SECURE
-    if isinstance(random, Study):
+    if isinstance(random, Seeded):
         return random.generator
     if isinstance(random, np.random.Generator | Secure):
         return random

@@ -5,20 +5,20 @@ the value and the rule.
 """
 
 from murmurs.rappor import clients
-from murmurs.rappor.association import AssociationTable, associate, write_association
+from murmurs.rappor.association import AssociationTable, association_table, write_association
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
 from murmurs.rappor.pairs import read_pairs
 from murmurs.rappor.params import read_boolean_params, read_params, write_params
 from murmurs.rappor.reports import read_reports, write_reports
-from murmurs.rappor.result_rows import Result, read_results, results, write_results
+from murmurs.rappor.result_rows import ResultRow, read_results, results, write_results
 from murmurs.rappor.schema import Variable, read_schema
 
 __all__ = [
     "AssociationTable",
-    "Result",
+    "ResultRow",
     "Variable",
-    "associate",
+    "association_table",
     "clients",
     "map_rows",
     "read_boolean_params",

@@ -15,7 +15,7 @@ from murmurs.boundary.checks import shown
 from murmurs.estimators.estimation import Estimate
 from murmurs.hashing.layout import Listed
 from murmurs.inference.association import Association
-from murmurs.inference.association import associate as test_association
+from murmurs.inference.association import association as test_association
 from murmurs.mechanisms.hashed.candidates import OTHER
 from murmurs.mechanisms.longitudinal.mapped import Mapped
 from murmurs.mechanisms.mechanism import Mechanism
@@ -73,7 +73,7 @@ class AssociationTable:
         ]
 
 
-def associate(
+def association_table(
     names: tuple[str, str], product: Product, reports: Reports, level: float = 0.95
 ) -> AssociationTable:
     """Estimate the table of two variables by maximum likelihood of their reports.

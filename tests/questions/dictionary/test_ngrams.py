@@ -16,7 +16,7 @@ from murmurs.mechanisms import NGrams, ORappor
 from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.questions.dictionary.cliques import Edges, cliques
 from murmurs.questions.dictionary.ngrams import search_ngrams
-from murmurs.questions.dictionary.pairs import Side, delta, joint_shares
+from murmurs.questions.dictionary.pairs import GramSide, delta, joint_shares
 
 NO_NOISE = 120.0
 """An epsilon at which lies do not occur."""
@@ -135,7 +135,7 @@ def test_joint_shares_are_those_of_the_product_of_mechanisms(kind: Any) -> None:
     first, second = ["te", "ma", "xx"], ["  ", "ee"]
     lists: Any = [first, second]
     wanted = fitted(table.over(lists)).unbiased.reshape(4, 3)
-    sides = [Side.of(asked.gram, own) for own in (first, second)]
+    sides = [GramSide.of(asked.gram, own) for own in (first, second)]
     np.testing.assert_allclose(joint_shares(table, *sides), wanted, atol=1e-5)
 
 

@@ -90,8 +90,8 @@ def test_a_margin_in_another_order_is_refused_with_the_way_out(joint: Joint) -> 
 def test_a_margin_has_the_estimator_of_the_table(method: str) -> None:
     estimate = found(THREE, method)
     pair, one = estimate.margin("drink", "age"), estimate.margin("drink")
-    assert pair.method == method
-    assert one.method == ("shrinkage" if method == "independence" else method)
+    assert pair.estimator == method
+    assert one.estimator == ("shrinkage" if method == "independence" else method)
     own = mm.estimate(estimate.counts.margin(0, 2), method).shares
     assert pair.shares == pytest.approx(own, abs=0)
 
@@ -215,10 +215,10 @@ def test_measures_of_a_product_are_those_of_its_counts() -> None:
     counts = estimate.counts
     assert estimate.cramers_v().to_document() == mm.cramers_v(counts).to_document()
     assert estimate.lift().values == pytest.approx(mm.lift(counts).values)
-    own, wanted = estimate.conditional("sugar"), mm.conditional_shares(counts)
+    own, wanted = estimate.conditional_shares("sugar"), mm.conditional_shares(counts)
     assert own.low == pytest.approx(wanted.low)
     assert (own.rows, own.columns) == (DRINK.labels, SUGAR.labels)
-    other = estimate.conditional(given="drink").values
+    other = estimate.conditional_shares(given="drink").values
     assert other == pytest.approx(mm.conditional_shares(counts, of=1, given=0).values)
     odds = estimate.odds_ratios(reference=("mate", "no"))
     assert odds.high == pytest.approx(mm.odds_ratios(counts, reference=(1, 1)).high)
@@ -235,7 +235,7 @@ def test_measures_contain_the_truth(joint: Joint) -> None:
     lift = estimate.lift("drink", "sugar", level=level)
     independent = np.outer(truth.sum(axis=1), truth.sum(axis=0))
     assert ((lift.low <= truth / independent) & (truth / independent <= lift.high)).all()
-    given = estimate.conditional("sugar", of="drink", level=level)
+    given = estimate.conditional_shares("sugar", of="drink", level=level)
     shares = truth / truth.sum(axis=0)
     assert ((given.low <= shares) & (shares <= given.high)).all()
     turned = shares[:, ::-1]
@@ -252,18 +252,18 @@ def test_shares_are_conditional_on_combinations_of_answers() -> None:
     for once in (False, True):
         joint = Joint(drink, sugar, age, once=once)
         estimate = joint.estimate(joint.simulate(people, np.random.default_rng(1)))
-        given = estimate.conditional(["age", "drink"], of="sugar")
+        given = estimate.conditional_shares(["age", "drink"], of="sugar")
         wanted = people.transpose(1, 2, 0).reshape(2, -1) / people.sum(axis=1).T.ravel()
         assert given.values == pytest.approx(wanted, abs=1e-6)
         assert given.columns[1] == "young × mate"
-        assert estimate.conditional(("age", "drink")).rows == SUGAR.labels
+        assert estimate.conditional_shares(("age", "drink")).rows == SUGAR.labels
 
 
 def test_conditions_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ValueError, match=r"of=\.\.\., one of 'sugar', 'age'"):
-        found(THREE).conditional("drink")
+        found(THREE).conditional_shares("drink")
     with pytest.raises(ValueError, match="of one question, given others"):
-        found().conditional("drink", of="drink")
+        found().conditional_shares("drink", of="drink")
     with pytest.raises(ValueError, match="'chai' is not one of the answers 'tea'"):
         found().odds_ratios(reference=("chai", "no"))
 

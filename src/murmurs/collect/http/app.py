@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from murmurs.collect.http.collector import Collector
 from murmurs.collect.http.openapi import describe
-from murmurs.collect.http.operations import Answer, Call, Endpoint, Operation
+from murmurs.collect.http.operations import Call, Endpoint, Operation, ReplyKind
 from murmurs.collect.http.replies import JSON, STRICT, Reply, json_reply, refused
 from murmurs.collect.http.routes import administration, monitoring, results, submissions, surveys
 from murmurs.collect.refusals import RefusedError
@@ -49,7 +49,7 @@ OPENAPI = Operation(
     "openapi",
     "Return this document.",
     _openapi,
-    {200: Answer("The OpenAPI document.", {JSON: dict[str, Any]})},
+    {200: ReplyKind("The OpenAPI document.", {JSON: dict[str, Any]})},
 )
 
 
@@ -74,7 +74,7 @@ class StrictCORS(CORSMiddleware):
     """CORS whose own answers have the same headers as all others."""
 
     def preflight_response(self, request_headers: Headers) -> Response:
-        """Answer the question of a browser whether it may send a request."""
+        """ReplyKind the question of a browser whether it may send a request."""
         response = super().preflight_response(request_headers)
         for name, value in STRICT:
             response.headers[name.decode()] = value.decode()
@@ -89,7 +89,7 @@ class Path:
         self._allowed = ", ".join(endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or say which methods there are."""
+        """ReplyKind the request, or say which methods there are."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         endpoint = self._endpoints.get(method)
         if endpoint is not None:

@@ -13,7 +13,7 @@ from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.http.aside import Aside
 from murmurs.collect.http.bodies import Headers, header
 from murmurs.collect.http.intake import Intake
-from murmurs.collect.http.limits import Limits, Memory, Rates
+from murmurs.collect.http.limits import BodyMemory, Limits, Rates
 from murmurs.collect.http.pools import SIZES, Pools
 from murmurs.collect.metrics import Metrics
 from murmurs.collect.refusals import RefusedError, unavailable
@@ -77,7 +77,7 @@ class Collector:
         self.jobs, self.pools, self.turns = Jobs(), Pools(), Turns(SIZES["results"])
         self.aside = Aside(self.pools)
         self.intake = Intake(self.catalogue, self.limits)
-        self.memory, self.rates = Memory(self.limits.memory), Rates(self.limits.rate)
+        self.memory, self.rates = BodyMemory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0
         self.connections: Callable[[], int] = lambda: 0
         """How many connections the server has; it fills this in."""

@@ -125,10 +125,10 @@ JSON_WEIGHT = 40
 """How many times its length a JSON body may take: lists within lists take 32 times."""
 
 
-class Memory:
+class BodyMemory:
     """How many bytes the bodies of all requests take.
 
-    >>> memory = Memory(100)
+    >>> memory = BodyMemory(100)
     >>> with Room(memory) as one, Room(memory) as other:
     ...     one.take(80)
     ...     other.take(30)
@@ -148,7 +148,7 @@ class Room:
     What a client only announces takes nothing, so that those who do not send cannot fill it.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: BodyMemory) -> None:
         self._memory, self._taken = memory, 0
 
     def take(self, size: int) -> None:

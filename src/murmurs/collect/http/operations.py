@@ -40,7 +40,7 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReplyKind:
     """One kind of answer: what it means, and its type by media type (None: any bytes)."""
 
     meaning: str
@@ -115,7 +115,7 @@ class Operation:
     summary: str
     handle: Handle | None
     """What answers it; None if it has an endpoint of its own."""
-    answers: Mapping[int, Answer]
+    answers: Mapping[int, ReplyKind]
     needs: tokens.Scope | None = None
     everything: bool = False
     """Whether the token must be for all surveys."""
@@ -135,7 +135,7 @@ class Endpoint:
         self.operation, self.collector = operation, collector
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it with the reason."""
+        """ReplyKind a request, or refuse it with the reason."""
         began = time.perf_counter()
         try:
             reply = await self.answer(scope, receive)

@@ -52,7 +52,7 @@ class AbandonedError(Exception):
 
 
 @dataclass
-class Kept:
+class KeptResult:
     """A result, or the refusal that took its place, and what it was computed from."""
 
     outcome: Result | RefusedError
@@ -101,7 +101,7 @@ class Jobs:
         self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._seconds, self._clock = seconds, clock
-        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._kept: OrderedDict[Hashable, KeptResult] = OrderedDict()
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
         self._served: dict[str, float] = {}
         self._having: set[str] = set()
@@ -130,7 +130,7 @@ class Jobs:
     ) -> None:
         """Keep a result until the number of changes differs, and at least for these seconds."""
         with self._changed:
-            self._kept[key] = Kept(outcome, changes, self._clock() + seconds)
+            self._kept[key] = KeptResult(outcome, changes, self._clock() + seconds)
             self._kept.move_to_end(key)
             rows = sum(kept.rows for kept in self._kept.values())
             while len(self._kept) > MOST_KEPT or (rows > MOST_ROWS and len(self._kept) > 1):

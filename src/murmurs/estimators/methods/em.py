@@ -129,7 +129,7 @@ def em(
     return concluded(counts, found, "em", why)
 
 
-def concluded(counts: Counts, found: Ascent, method: str, why: str) -> Estimate:
+def concluded(counts: Counts, found: Ascent, estimator: str, why: str) -> Estimate:
     """Return the estimate at the maximum that was found, with its notes."""
     notes = list(noise_notes(counts, found.shares))
     if not found.converged:
@@ -140,7 +140,7 @@ def concluded(counts: Counts, found: Ascent, method: str, why: str) -> Estimate:
     return Estimate(
         counts,
         found.shares,
-        method,
+        estimator,
         why,
         iterations=found.evaluations,
         gap=max(found.gap, 0.0),

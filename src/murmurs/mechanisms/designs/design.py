@@ -53,7 +53,7 @@ class Design(Mechanism[int]):
     """Any known design: ``matrix[r][x]`` is the probability of report r given answer x.
 
     Use it for data that were randomised elsewhere, on paper with coins, cards or dice, and to try a
-    mechanism of your own. `Warner`, `forced_response`, `unrelated_question`, `crosswise` and
+    mechanism of your own. `warner`, `forced_response`, `unrelated_question`, `crosswise` and
     `dice` make the designs that survey researchers know by name.
 
     Law: with D the common denominator of the answer's column, a number u below D is drawn

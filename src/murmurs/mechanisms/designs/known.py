@@ -40,14 +40,14 @@ def says_no_first(labels: tuple[str, ...]) -> bool:
     return first in BOOLEANS[False] or second in BOOLEANS[True]
 
 
-def Warner(p: Probability, labels: Sequence[str] = YES_NO) -> Design:  # noqa: N802 - makes a mechanism
+def warner(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     """Return Warner's design: answer truthfully with probability p, otherwise the opposite.
 
     With a spinner that points to "I belong to the group" with probability p and to the contrary
     otherwise, the respondent says whether the statement is true. Any p other than 1/2 will do;
     epsilon is the absolute value of ln(p / (1 - p)). Warner (1965).
 
-    >>> round(Warner(0.75).epsilon, 6)
+    >>> round(warner(0.75).epsilon, 6)
     1.098612
     """
     truth = as_probability(p, "p")
@@ -101,7 +101,7 @@ def crosswise(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
     >>> crosswise("1/4").reports
     ('same', 'different')
     """
-    return Design(Warner(p).matrix, _yes_first(labels), ("same", "different"))
+    return Design(warner(p).matrix, _yes_first(labels), ("same", "different"))
 
 
 def triangular(p: Probability, labels: Sequence[str] = YES_NO) -> Design:
@@ -144,7 +144,7 @@ def dice(truth: Probability, labels: Sequence[str]) -> Design:
 
 
 BY_NAME: dict[str, Callable[..., Design]] = {
-    "Warner": Warner,
+    "Warner": warner,
     "ForcedResponse": forced_response,
     "UnrelatedQuestion": unrelated_question,
     "Crosswise": crosswise,

@@ -31,7 +31,7 @@ ENOUGH_FOR_SPREAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class PieceEvidence:
     """The estimated share of each piece, its score, and its standard error if it is absent.
 
     A score is the signed root of the deviance of an absent piece: a standard normal number if the
@@ -53,7 +53,7 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
 
 
-def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
+def weigh(counts: Counts, pieces: Sequence[str]) -> PieceEvidence:
     """Weigh each piece beside the strong ones, which are solved for together.
 
     Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
@@ -91,7 +91,7 @@ def weigh(counts: Counts, pieces: Sequence[str]) -> Evidence:
     if len(scores) > ENOUGH_FOR_SPREAD:
         more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
         scores, errors = scores / more, errors * more
-    return Evidence(shares, scores, errors)
+    return PieceEvidence(shares, scores, errors)
 
 
 def _unexpected(seen: Floats, law: Floats, n: Floats) -> Floats:

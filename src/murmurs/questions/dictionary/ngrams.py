@@ -23,7 +23,7 @@ from murmurs.mechanisms.hashed.candidates import OTHER
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.numerics.arrays import Floats
 from murmurs.questions.dictionary.cliques import Edges, cliques
-from murmurs.questions.dictionary.pairs import Side, delta, joined
+from murmurs.questions.dictionary.pairs import GramSide, delta, joined
 from murmurs.questions.dictionary.search import Progress
 
 MOST_GRAMS = 200
@@ -87,7 +87,7 @@ def search_ngrams(
     texts: list[str] = []
     is_complete = True
     if all(grams):
-        sides = [Side.of(asked.gram, own) for own in grams]
+        sides = [GramSide.of(asked.gram, own) for own in grams]
         for i, j in asked.channel.pairs:
             table = asked.pair_counts(counts, i, j)
             both, weights = joined(asked, table, sides[i], sides[j], threshold, as_printed)

@@ -46,7 +46,7 @@ def delta(mechanism: NGrams, n: int, *, as_printed: bool = False) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class GramSide:
     """The n-grams of a position and all others together, as they enter joint shares.
 
     ``held[c]`` says which buckets each is in, in cohort c; ``grams[c]`` how many two of them share.
@@ -57,7 +57,7 @@ class Side:
     grams: Floats
 
     @classmethod
-    def of(cls, mechanism: Cohorts[object], texts: Sequence[str]) -> Side:
+    def of(cls, mechanism: Cohorts[object], texts: Sequence[str]) -> GramSide:
         """Return the side of these n-grams."""
         axis = CohortAxis(mechanism.channel_for(mechanism.layout_of(texts), True))
         rows = range(mechanism.cohorts)
@@ -71,7 +71,7 @@ class Side:
         return self.axis.k - 1
 
 
-def joint_shares(table: Counts, one: Side, two: Side) -> Floats:
+def joint_shares(table: Counts, one: GramSide, two: GramSide) -> Floats:
     """Return unbiased joint shares of n-grams at two positions: least squares over all cohorts.
 
     The last row and the last column are those of all other n-grams. The normal equations are those
@@ -108,7 +108,7 @@ def joint_shares(table: Counts, one: Side, two: Side) -> Floats:
 
 
 def joined(
-    asked: NGrams, table: Counts, one: Side, two: Side, threshold: float, as_printed: bool
+    asked: NGrams, table: Counts, one: GramSide, two: GramSide, threshold: float, as_printed: bool
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return which n-grams at two positions go together, and the evidence that they do.
 

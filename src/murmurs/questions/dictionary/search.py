@@ -27,7 +27,7 @@ from murmurs.hashing.pieces import GOES_ON, WHOLE
 from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import log_normal_tail, normal_quantiles_of_logs
-from murmurs.questions.dictionary.evidence import Evidence, error_of_absent, weigh
+from murmurs.questions.dictionary.evidence import PieceEvidence, error_of_absent, weigh
 from murmurs.questions.dictionary.letters import Letters
 
 LEAST = 8.0
@@ -184,7 +184,7 @@ def _grown(
     )
 
 
-def _log_ratios(seen: Evidence, smallest: float) -> Floats:
+def _log_ratios(seen: PieceEvidence, smallest: float) -> Floats:
     """Return log-likelihood ratios of the best share above the smallest one, to none at all."""
     linear = (seen.shares * smallest - smallest**2 / 2) / seen.errors**2
     return np.where(seen.shares >= smallest, seen.scores**2 / 2, linear)

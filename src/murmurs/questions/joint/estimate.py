@@ -17,7 +17,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
 from murmurs.channels.product import MOST_JOINT
 from murmurs.estimators.estimation import Estimate
-from murmurs.inference.association import Association, associate
+from murmurs.inference.association import Association, association
 from murmurs.inference.combined import associate_combined
 from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Control, rejected
@@ -144,7 +144,9 @@ class JointEstimate(Estimate):
         if len(places) == len(self.names):
             return self
         if isinstance(self.counts.mechanism, Product):
-            found = estimators.estimate(self.counts.margin(*places), self._method_of(len(places)))
+            found = estimators.estimate(
+                self.counts.margin(*places), self._estimator_of(len(places))
+            )
         else:
             found = self._added_up(places)
         questions = tuple(self.questions[place] for place in places)
@@ -154,11 +156,11 @@ class JointEstimate(Estimate):
         title, ordered = questions[0].text or questions[0].name, questions[0].ordered
         return dataclasses.replace(found, labels=answers[0], title=title, ordered=ordered)
 
-    def _method_of(self, count: int) -> estimators.Method | None:
+    def _estimator_of(self, count: int) -> estimators.Estimator | None:
         """Return the estimator of a margin of so many questions; None for their default."""
-        if self.method not in estimators.BY_NAME or self.method == "joint":
+        if self.estimator not in estimators.BY_NAME or self.estimator == "joint":
             return None
-        return None if count == 1 and self.method == "independence" else self.method
+        return None if count == 1 and self.estimator == "independence" else self.estimator
 
     def _added_up(self, places: list[int]) -> Estimate:
         """Return the shares of some of the questions as sums, with the noise of these."""
@@ -167,12 +169,12 @@ class JointEstimate(Estimate):
         groups = np.ravel_multi_index([index[place] for place in places], sizes)
         fit = Grouped(self.counts, self.fit, groups, self.plausible)
         shares = np.asarray(np.bincount(groups, self.shares), np.float64)
-        return Estimate(self.counts, shares, self.method, self.why, notes=self.notes, fit=fit)
+        return Estimate(self.counts, shares, self.estimator, self.why, notes=self.notes, fit=fit)
 
     def association(
         self, first: str | int | None = None, second: str | int | None = None, **options: Any
     ) -> Association:
-        """Test whether the answers to two questions go together; see `associate` for the options.
+        """Test whether the answers to two questions go together; see `association` for the options.
 
         The questions are given by name or number, unless there are only two.
 
@@ -180,7 +182,7 @@ class JointEstimate(Estimate):
         """
         low, high = sorted(self._pair(first, second))
         if isinstance(self.counts.mechanism, Product):
-            return associate(self.counts, questions=(low, high), **options)
+            return association(self.counts, questions=(low, high), **options)
         if options:
             raise ValueError(
                 f"the combination was reported once: leave {listed(tuple(options))} out"
@@ -189,7 +191,7 @@ class JointEstimate(Estimate):
         return associate_combined(fit, (self.sizes[low], self.sizes[high]), (low, high))
 
     def screening(self, error_rate: float = 0.05, *, control: Control = "fdr") -> Screening:
-        """Test all pairs of questions, with control of false findings; see `screen`."""
+        """Test all pairs of questions, with control of false findings; see `screening`."""
         pairs = itertools.combinations(range(len(self.names)), 2)
         tests = tuple(self.association(*pair) for pair in pairs)
         marks = rejected(np.array([test.p_value for test in tests]), error_rate, control)
@@ -237,7 +239,7 @@ class JointEstimate(Estimate):
         at = (0, 0) if reference is None else self._places_of(reference, table)
         return odds_ratios(table, reference=at, level=level, target=target)
 
-    def conditional(
+    def conditional_shares(
         self,
         given: str | int | Sequence[str | int],
         of: str | int | None = None,
@@ -389,7 +391,7 @@ class JointEstimate(Estimate):
         if len(self.names) > 2:
             return None
         drawn = self._drawn(level, target)
-        told = f"{self.title}\n{self.n:,} reports, {self.method}"
+        told = f"{self.title}\n{self.n:,} reports, {self.estimator}"
         return plot_crosstab(drawn, told if title is None else title, axes, limit)
 
     @property

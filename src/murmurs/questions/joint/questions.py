@@ -408,14 +408,14 @@ class Joint:
     def estimate(
         self,
         counts: Counts,
-        method: estimators.Method | None = None,
+        estimator: estimators.Estimator | None = None,
         *,
         candidates: Mapping[str, Iterable[str]] | None = None,
         complete: bool = False,
     ) -> JointEstimate:
         """Estimate the table of shares.
 
-        ``method`` names an estimator instead of the default. ``candidates`` are the strings to look
+        ``estimator`` names one instead of the default. ``candidates`` are the strings to look
         for, a list for each open question by its name; by default the question's labels. With
         ``complete`` nobody holds a string that is not listed; otherwise all others are "(other)".
         """
@@ -440,7 +440,7 @@ class Joint:
                 part.labels if question.is_open else question.labels
                 for question, part in zip(self.questions, parts, strict=True)
             ]
-        found = estimators.estimate(counts, method)
+        found = estimators.estimate(counts, estimator)
         return JointEstimate.of(found, self.questions, tuple(answers))
 
     def results(

@@ -16,7 +16,7 @@ from murmurs.boundary.checks import shown
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of, why_unfit
 from murmurs.collect.http.collector import Collector
-from murmurs.collect.http.operations import Answer, Call, Operation
+from murmurs.collect.http.operations import Call, Operation, ReplyKind
 from murmurs.collect.http.pools import Kind
 from murmurs.collect.http.replies import JSON, Reply, json_reply
 from murmurs.collect.http.routes.surveys import no_survey
@@ -267,7 +267,7 @@ OPERATIONS = (
         "listKeptSurveys",
         "List all surveys with their states and numbers of reports.",
         _list,
-        {200: Answer("The surveys that the token is for.", {JSON: AllKept})},
+        {200: ReplyKind("The surveys that the token is for.", {JSON: AllKept})},
         needs="admin",
     ),
     Operation(
@@ -277,8 +277,8 @@ OPERATIONS = (
         "Add a published survey, open for submissions.",
         _create,
         {
-            200: Answer("It was there already.", {JSON: Kept}),
-            201: Answer("It was added.", {JSON: Kept}),
+            200: ReplyKind("It was there already.", {JSON: Kept}),
+            201: ReplyKind("It was added.", {JSON: Kept}),
         },
         needs="admin",
         everything=True,
@@ -292,7 +292,7 @@ OPERATIONS = (
         "closeSurvey",
         "Take no more submissions to a survey.",
         _close,
-        {200: Answer("It is closed.", {JSON: Kept})},
+        {200: ReplyKind("It is closed.", {JSON: Kept})},
         needs="admin",
         refusals=_NO_SURVEY,
     ),
@@ -302,7 +302,7 @@ OPERATIONS = (
         "reopenSurvey",
         "Take submissions to a survey again.",
         _reopen,
-        {200: Answer("It is open.", {JSON: Kept})},
+        {200: ReplyKind("It is open.", {JSON: Kept})},
         needs="admin",
         refusals=_NO_SURVEY,
     ),
@@ -312,7 +312,7 @@ OPERATIONS = (
         "deleteSurvey",
         "Delete a survey and everything that was collected for it.",
         _delete,
-        {204: Answer("It is deleted.")},
+        {204: ReplyKind("It is deleted.")},
         needs="admin",
         refusals=_NO_SURVEY,
     ),
@@ -322,7 +322,7 @@ OPERATIONS = (
         "forgetReports",
         "Delete the reports of a survey from before a day.",
         _forget,
-        {200: Answer("They are deleted.", {JSON: Forgotten})},
+        {200: ReplyKind("They are deleted.", {JSON: Forgotten})},
         needs="admin",
         body=Forgetting,
         refusals=_NO_SURVEY,
@@ -333,7 +333,7 @@ OPERATIONS = (
         "listTokens",
         "List the tokens, without the tokens themselves.",
         _list_tokens,
-        {200: Answer("The tokens.", {JSON: AllTokens})},
+        {200: ReplyKind("The tokens.", {JSON: AllTokens})},
         needs="admin",
         everything=True,
     ),
@@ -343,7 +343,7 @@ OPERATIONS = (
         "createToken",
         "Make a token. It is in the answer, and nowhere else.",
         _make_token,
-        {201: Answer("The token was made.", {JSON: MadeToken})},
+        {201: ReplyKind("The token was made.", {JSON: MadeToken})},
         needs="admin",
         everything=True,
         body=NewToken,
@@ -355,7 +355,7 @@ OPERATIONS = (
         "revokeToken",
         "Revoke a token.",
         _revoke,
-        {204: Answer("It is revoked.")},
+        {204: ReplyKind("It is revoked.")},
         needs="admin",
         everything=True,
         refusals={404: "There is no such token."},
@@ -366,7 +366,7 @@ OPERATIONS = (
         "backup",
         "Return a complete copy of the store, as of this moment.",
         _backup,
-        {200: Answer("The file that `murmurs store restore` takes.", {BYTES: None})},
+        {200: ReplyKind("The file that `murmurs store restore` takes.", {BYTES: None})},
         needs="admin",
         everything=True,
     ),

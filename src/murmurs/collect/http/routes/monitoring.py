@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from murmurs.collect.http.collector import Collector
-from murmurs.collect.http.operations import Answer, Call, Operation
+from murmurs.collect.http.operations import Call, Operation, ReplyKind
 from murmurs.collect.http.replies import JSON, Reply, json_reply
 from murmurs.collect.stores.store import StoreError
 
@@ -69,7 +69,7 @@ OPERATIONS = (
         "health",
         "Say that the process is alive.",
         _health,
-        {200: Answer("It is.", {JSON: Health})},
+        {200: ReplyKind("It is.", {JSON: Health})},
     ),
     Operation(
         "GET",
@@ -77,7 +77,7 @@ OPERATIONS = (
         "ready",
         "Say whether submissions can be kept.",
         _ready,
-        {200: Answer("The store takes submissions.", {JSON: Readiness})},
+        {200: ReplyKind("The store takes submissions.", {JSON: Readiness})},
     ),
     Operation(
         "GET",
@@ -85,7 +85,7 @@ OPERATIONS = (
         "metrics",
         "Return counters and gauges in the text format of Prometheus.",
         _metrics,
-        {200: Answer("The metrics.", {TEXT: str})},
+        {200: ReplyKind("The metrics.", {TEXT: str})},
         needs="metrics",
         everything=True,
     ),

@@ -13,7 +13,7 @@ import msgspec
 from murmurs.collect.http.asking import Asking, entry_of
 from murmurs.collect.http.collector import Collector
 from murmurs.collect.http.dressing import dressed
-from murmurs.collect.http.operations import Answer, Call, Operation
+from murmurs.collect.http.operations import Call, Operation, ReplyKind
 from murmurs.collect.http.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.http.replies import JSON, Reply, json_reply
 from murmurs.collect.refusals import RefusedError
@@ -186,8 +186,8 @@ _REFUSALS = {
     413: "There are too many candidates.",
 }
 _ANSWERS = {
-    200: Answer("The result.", {JSON: dict[str, Any], CSV: None, TEXT: None, ARROW: None}),
-    202: Answer(
+    200: ReplyKind("The result.", {JSON: dict[str, Any], CSV: None, TEXT: None, ARROW: None}),
+    202: ReplyKind(
         "The result is being computed: ask again.",
         {JSON: Waiting},
         {"Retry-After": "Seconds after which to ask again."},
@@ -234,7 +234,7 @@ OPERATIONS = (
         "summary",
         "Say how many reports there are to each question of a survey.",
         _summary,
-        {200: Answer("The numbers, where they are large enough to be shown.", {JSON: Summary})},
+        {200: ReplyKind("The numbers, where they are large enough to be shown.", {JSON: Summary})},
         needs="read",
         query=SummaryQuery,
         refusals={404: "There is no such survey, or the token is not for it."},

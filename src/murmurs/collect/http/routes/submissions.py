@@ -16,7 +16,7 @@ from murmurs.collect import tokens
 from murmurs.collect.http.bodies import announced, read_body
 from murmurs.collect.http.collector import Collector
 from murmurs.collect.http.limits import JSON_WEIGHT, KIB, Room
-from murmurs.collect.http.operations import Answer, Endpoint, Operation, media_type
+from murmurs.collect.http.operations import Endpoint, Operation, ReplyKind, media_type
 from murmurs.collect.http.replies import Reply, json_reply
 from murmurs.collect.refusals import RefusedError, busy
 from murmurs.collect.stores.store import Token, UnknownSurveyError
@@ -66,7 +66,7 @@ SUBMIT = Operation(
     "submit",
     "Send one or several submissions.",
     None,
-    {200: Answer("All of them are durable.", {JSON: Taken})},
+    {200: ReplyKind("All of them are durable.", {JSON: Taken})},
     body=SubmissionBody | Annotated[list[SubmissionBody], msgspec.Meta(min_length=1)],
     media=(JSON, BINARY),
     refusals={

@@ -11,7 +11,7 @@ from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry
 from murmurs.collect.http.bodies import header
 from murmurs.collect.http.collector import Collector
-from murmurs.collect.http.operations import Answer, Call, Operation
+from murmurs.collect.http.operations import Call, Operation, ReplyKind
 from murmurs.collect.http.replies import JSON, Reply, json_reply
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.results.queries import Version
@@ -90,7 +90,7 @@ OPERATIONS = (
         "listSurveys",
         "List the surveys that can be answered now.",
         _list,
-        {200: Answer("The surveys, the first published first.", {JSON: Surveys})},
+        {200: ReplyKind("The surveys, the first published first.", {JSON: Surveys})},
         refusals={401: "A key is needed, and this is none."},
     ),
     Operation(
@@ -100,12 +100,12 @@ OPERATIONS = (
         "Return a published survey.",
         _show,
         {
-            200: Answer(
+            200: ReplyKind(
                 "The survey, as it was published.",
                 {JSON: dict[str, Any]},
                 {"ETag": "The fingerprint, in quotation marks."},
             ),
-            304: Answer("The client has this survey already."),
+            304: ReplyKind("The client has this survey already."),
         },
         query=SurveyQuery,
         refusals={401: "A key is needed, and this is none.", 404: "There is no such survey."},
