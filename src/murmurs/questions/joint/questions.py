@@ -446,14 +446,14 @@ class Joint:
     def results(
         self,
         counts: Counts,
-        method: estimators.Method | None = None,
+        estimator: estimators.Estimator | None = None,
         *,
         candidates: Mapping[str, Iterable[str]] | None = None,
         complete: bool = False,
         **search: Any,
     ) -> JointEstimate:
         """Return what is shown: the table of shares."""
-        return self.estimate(counts, method, candidates=candidates, complete=complete)
+        return self.estimate(counts, estimator, candidates=candidates, complete=complete)
 
     def to_document(self) -> dict[str, Any]:
         """Return the joint with its questions as plain values for JSON."""
