@@ -116,14 +116,19 @@ class Asked(Protocol):
         """Draw the counts of a whole population."""
 
     def estimate(
-        self, counts: Counts, method: Any = None, *, candidates: Any = None, complete: bool = False
+        self,
+        counts: Counts,
+        estimator: Any = None,
+        *,
+        candidates: Any = None,
+        complete: bool = False,
     ) -> Estimate:
         """Estimate the shares of its answers; ``candidates`` are strings to look for."""
 
     def results(
         self,
         counts: Counts,
-        method: Any = None,
+        estimator: Any = None,
         *,
         candidates: Any = None,
         complete: bool = False,

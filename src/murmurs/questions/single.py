@@ -67,7 +67,12 @@ class Single(ABC):
 
     @abstractmethod
     def estimate(
-        self, counts: Counts, method: Any = None, *, candidates: Any = None, complete: bool = False
+        self,
+        counts: Counts,
+        estimator: Any = None,
+        *,
+        candidates: Any = None,
+        complete: bool = False,
     ) -> Estimate:
         """Estimate the shares of the answers."""
 
@@ -248,11 +253,11 @@ class Single(ABC):
     def results(
         self,
         counts: Counts,
-        method: Any = None,
+        estimator: Any = None,
         *,
         candidates: Any = None,
         complete: bool = False,
         **search: Any,
     ) -> Estimate | Discovery:
         """Return what is shown: the estimate, or what a search with these options finds."""
-        return self.estimate(counts, method, candidates=candidates, complete=complete)
+        return self.estimate(counts, estimator, candidates=candidates, complete=complete)

@@ -132,7 +132,7 @@ class Dictionary(Question):
     def results(
         self,
         counts: Counts,
-        method: Any = None,
+        estimator: Any = None,
         *,
         candidates: Any = None,
         complete: bool = False,
@@ -141,7 +141,7 @@ class Dictionary(Question):
         """Return the shares of candidates or, if none are given, the strings that are found."""
         if candidates is None:
             return self.discover(counts, **search)
-        return self.estimate(counts, method, candidates=candidates, complete=complete)
+        return self.estimate(counts, estimator, candidates=candidates, complete=complete)
 
 
 def of_kind(question: Single) -> Single:
