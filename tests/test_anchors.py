@@ -239,9 +239,9 @@ def test_rappor_that_only_flips_is_symmetric_unary_encoding() -> None:
 @pytest.mark.parametrize(
     ("f", "p", "q", "message"),
     [
-        (1.0, 0.25, 0.75, "tells nothing: f must be below 1 and p below q"),
-        (0.5, 0.75, 0.75, "tells nothing: f must be below 1 and p below q"),
-        (0.5, 0.75, 0.25, "tells nothing: f must be below 1 and p below q"),
+        (1.0, 0.25, 0.75, "reveals nothing: f must be below 1 and p below q"),
+        (0.5, 0.75, 0.75, "reveals nothing: f must be below 1 and p below q"),
+        (0.5, 0.75, 0.25, "reveals nothing: f must be below 1 and p below q"),
         (0.0, 0.0, 0.75, "is not private: without f, p must be above 0 and q below 1"),
         (0.0, 0.25, 1.0, "is not private: without f, p must be above 0 and q below 1"),
         (1.5, 0.25, 0.75, "f must be from 0 to 1, not 1.5"),

@@ -206,10 +206,10 @@ def test_calendar_periods_are_those_of_the_calendar(word: Any) -> None:
 @pytest.mark.parametrize(
     ("terms", "told"),
     [
-        ("epsilon_per = {month = 2}", "{month = 2} does not hold one answer to each question, whi"),
+        ("epsilon_per = {month = 2}", "{month = 2} does not cover one answer to each question"),
         (
             'every = "week"\nquestions_each = 1\nepsilon_per = {week = 1.5}',
-            "{week = 1.5} does not hold one answer to the question that costs most, which costs 2",
+            "{week = 1.5} does not cover one answer to the question that costs most, which costs 2",
         ),
         (
             'every = "week"\nepsilon_per = {month = 3}\nmemory = "value"',

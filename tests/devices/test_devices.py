@@ -125,7 +125,7 @@ def test_periods_never_go_back_and_must_be_given() -> None:
     with pytest.raises(ValueError, match="need one"):
         devices.report([0, 1])
     devices.report([0, 1], period=4)
-    with pytest.raises(ValueError, match="period 3 is before one that was reported in"):
+    with pytest.raises(ValueError, match="period 3 is earlier than a reported period"):
         devices.report([0, 1], period=3)
 
 

@@ -820,7 +820,7 @@ def test_periods_never_go_back() -> None:
         device.report(3, period=period)
     before = copy.deepcopy(device.state)
     for period in (0, 10**6, 2**53 - 2):
-        with pytest.raises(ValueError, match=f"period {period} is before 9007199254740991, which"):
+        with pytest.raises(ValueError, match=f"period {period} is earlier than 9007199254740991"):
             device.report(3, period=period)
     assert device.state == before
 

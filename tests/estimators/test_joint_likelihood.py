@@ -407,5 +407,5 @@ def test_a_boolean_is_one_bit_of_basic_rappor() -> None:
     )
     assert (flag.one, flag.zero) == (bits.one, bits.zero)
     assert flag.epsilon == pytest.approx(math.log((1 - flag.zero) / (1 - flag.one)))
-    with pytest.raises(ValueError, match="tells nothing"):
+    with pytest.raises(ValueError, match="reveals nothing"):
         BooleanRappor(f=1.0, p=0.2, q=0.9)

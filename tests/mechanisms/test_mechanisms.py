@@ -39,7 +39,7 @@ from murmurs.mechanisms import from_document
         ),
         (lambda: mm.CountMeanSketch(k=9, epsilon=1.0, salt=-1), "salt must be from 0 to"),
         (lambda: mm.BasicRappor(4, f=0.0, p=0.0, q=1.0), "is not private: without f"),
-        (lambda: mm.BasicRappor(4, f=0.5, p=0.7, q=0.2), "tells nothing: f must be below 1"),
+        (lambda: mm.BasicRappor(4, f=0.5, p=0.7, q=0.2), "reveals nothing: f must be below 1"),
         (lambda: from_document({"name": "KRR", "k": 4}), "KRR needs epsilon"),
         (
             lambda: from_document({"name": "KRR", "k": 4, "epsilon": 1.0, "w": 3}),

@@ -77,7 +77,7 @@ def test_parameters_are_read_as_written(tmp_path: Path) -> None:
         ("k,h,m,p,q,f\n16,2,4,half,0.75,0.5\n", 2, "p must be a number, not 'half'"),
         ("k,h,m,p,q,f\n16,2,4,0.5,0.75,1.5\n", 2, "f must be from 0 to 1, not 1.5"),
         ("k,h,m,p,q,f\n16,2,4,nan,0.75,0.5\n", 2, "p must be from 0 to 1, not nan"),
-        ("k,h,m,p,q,f\n16,2,4,0.75,0.5,0.5\n", 2, "tells nothing"),
+        ("k,h,m,p,q,f\n16,2,4,0.75,0.5,0.5\n", 2, "reveals nothing"),
         ("k,h,m,p,q,f\n16,17,4,0.5,0.75,0.5\n", 2, "hashes must be from 1 to 16, not 17"),
         (
             b"k,h,m,p,q,f\n16,2,4,0.5,0.75,\xff\n",

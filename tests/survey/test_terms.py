@@ -178,7 +178,7 @@ epsilon = 1.0
 @pytest.mark.parametrize(
     ("terms", "questions", "told"),
     [
-        ("lifetime_epsilon = 0.5", FRESH, "does not hold one answer to each question, which cost"),
+        ("lifetime_epsilon = 0.5", FRESH, "does not cover one answer to each question, which cost"),
         ('every = "once"\nlifetime_epsilon = 1', FRESH, ""),
         ("lifetime_epsilon = 7.5", FRESH, ""),
         (

@@ -162,7 +162,7 @@ def _coded_chunk(chunk: Any) -> Coded:
         kind = str(chunk.type)
     if not _PLAIN.fullmatch(kind):
         told = str(chunk.type).partition("<")[0]  # the names of fields may be answers
-        raise TypeError(f"a column of type {told} does not hold labels: they are text")
+        raise TypeError(f"a column of type {told} does not contain labels: they are text")
     values: list[Any] | None = None
     try:  # Arrow's own error would quote what is not UTF-8
         if not hasattr(chunk, "dictionary"):
@@ -171,7 +171,7 @@ def _coded_chunk(chunk: Any) -> Coded:
     except Exception:
         pass
     if values is None:
-        raise ValueError("the column holds text that is not UTF-8")
+        raise ValueError("the column has text that is not UTF-8")
     indices = chunk.indices
     codes = indices.to_numpy(zero_copy_only=False) if not indices.null_count else None
     if codes is None:

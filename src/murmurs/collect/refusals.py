@@ -30,7 +30,7 @@ REASONS = {
     "given-up": "the computation took too long, or too much memory",
     "method": "the address does not take this method",
     "address": "there is nothing at this address",
-    "http": "this is no request of HTTP/1.1",
+    "http": "this is not an HTTP/1.1 request",
     "head": "the head of the request is too long",
     "error": "the collector failed, which is a bug: its log says where",
 }

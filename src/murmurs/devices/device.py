@@ -92,8 +92,8 @@ def _by_period(
     if kept is not None:
         if period < kept["period"]:
             raise ValueError(
-                f"period {period} is before {kept['period']}, which already has a report: "
-                "periods never go back"
+                f"period {period} is earlier than {kept['period']}, which already has a report; "
+                "periods must not decrease"
             )
         if period == kept["period"]:
             return shape.unpack(bytes.fromhex(kept["response"])), None

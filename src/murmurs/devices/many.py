@@ -139,7 +139,9 @@ class Devices:
             raise ValueError("devices with memory by period need one: report(answers, period=7)")
         number = whole(period, "period", 0, 2**53 - 1)
         if len(reporting) and int(self._periods[reporting].max()) > number:
-            raise ValueError(f"period {number} is before one that was reported in: never go back")
+            raise ValueError(
+                f"period {number} is earlier than a reported period; periods must not decrease"
+            )
         return number
 
     def _draw(self, devices: Integers, values: Integers) -> None:

@@ -75,13 +75,14 @@ def concerns(survey: Survey) -> list[str]:
         )
     if terms.lifetime_epsilon is not None and everything > terms.lifetime_epsilon:
         found.append(
-            f"lifetime_epsilon = {terms.lifetime_epsilon:g} does not hold one answer to "
+            f"lifetime_epsilon = {terms.lifetime_epsilon:g} does not cover one answer to "
             f"{_each(survey)}, which costs {float(everything):.4g}: devices will refuse some "
             "answers."
         )
     found += [
-        f"epsilon_per = {{{word} = {budget:g}}} does not hold one answer to {_each(survey)}, which "
-        f"costs {float(everything):.4g}: devices will refuse some answers until the next {word}."
+        f"epsilon_per = {{{word} = {budget:g}}} does not cover one answer to {_each(survey)}, "
+        f"which costs {float(everything):.4g}: devices will refuse some answers until the next "
+        f"{word}."
         for word, budget in terms.budgets
         if everything > budget
     ]

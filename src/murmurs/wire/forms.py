@@ -163,7 +163,7 @@ def _of_column(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
         try:
             piece = next(found, None)
         except TypeError as error:
-            raise TypeError(f"{error} does not hold reports of {shape}") from None
+            raise TypeError(f"{error} does not contain reports of {shape}") from None
         if piece is None:
             return
         values, missing = piece

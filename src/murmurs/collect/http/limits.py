@@ -55,7 +55,7 @@ class Limits:
     memory: int = 768 * MIB
     """Bytes that the bodies of all requests together may take while they are read and kept."""
     waiting: int = 256 * MIB
-    """Bytes of reports that wait for the store; further ones are told to come back."""
+    """Bytes of reports that wait for the store; further ones are refused for now."""
     connections: int = 1000
     """Connections that are open at the same time."""
     rate: float | None = None

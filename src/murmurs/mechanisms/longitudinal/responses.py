@@ -43,7 +43,7 @@ class Responses(Longitudinal[Report]):
             self._set(**{name: probability, given: numerator})
         if not self.zero < self.one:
             raise ValueError(
-                f"{self} tells nothing: f must be below 1 and p below q, "
+                f"{self} reveals nothing: f must be below 1 and p below q, "
                 "so that a true bit is set more often than a false one"
             )
         if self.zero == 0 or self.one == 1:
