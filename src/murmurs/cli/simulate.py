@@ -98,13 +98,15 @@ def _read_combinations(path: Path, joint: Joint) -> dict[tuple[str, ...], int]:
 
 def _label(path: Path, line: int, question: Single, text: str) -> str:
     """Return a label of a question, or any text in its normal form if the question is open."""
-    try:
-        label = str(question.mechanism.check(text)) if question.is_open else text
-    except ValueError as error:
-        refuse(path, line, str(error))
-    if not question.is_open and label not in question.labels:
-        refuse(path, line, f"{shown(label)} is not an answer to {shown(question.name)}")
-    return label
+    if question.is_open:
+        try:
+            return str(question.answer(text))
+        except ValueError as error:
+            refuse(path, line, str(error))
+    place = question.place_of(text)
+    if place is None:
+        refuse(path, line, f"{shown(text)} is not an answer to {shown(question.name)}")
+    return question.labels[place]
 
 
 def _number(digits: str) -> int:

@@ -46,7 +46,7 @@ class Answer:
         return f"Answer({self.asked.name!r}, ...)"
 
 
-def checked(survey: Survey, answers: Mapping[str, str]) -> list[Answer]:
+def checked(survey: Survey, answers: Mapping[str, Any]) -> list[Answer]:
     """Return the answers by what is reported; refuse what is no answer, without quoting it."""
     if not isinstance(answers, Mapping):
         raise TypeError(

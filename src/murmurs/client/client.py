@@ -156,7 +156,7 @@ class Client:
 
     # Answering
 
-    def answer(self, answers: Mapping[str, str]) -> Submission:
+    def answer(self, answers: Mapping[str, Any]) -> Submission:
         """Seal a submission of these answers, save it in the queue, and return it.
 
         ``answers`` are labels, or strings for open questions, by the names of questions; questions

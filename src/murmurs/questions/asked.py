@@ -75,7 +75,10 @@ class Asked(Protocol):
         """Return one person's answer from a mapping that has an answer for each of `names`."""
 
     def answer(self, answer: Any, /) -> Any:
-        """Return one person's answer as the mechanism takes it; errors never quote it."""
+        """Return one person's answer as the mechanism takes it; errors never quote it.
+
+        An answer that is not text may also come as text, as files and command lines have it.
+        """
 
     def encode(self, answer: Any, /, random: Chance = None) -> Any:
         """Return a private report of one person's answer."""

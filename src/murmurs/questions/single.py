@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import MISSING
-from murmurs.boundary.labels import refuse_missing
+from murmurs.boundary.labels import Labels, refuse_missing
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
@@ -137,11 +137,11 @@ class Single(ABC):
         return answers[self.name]
 
     def place_of(self, value: object) -> int | None:
-        """Return the number of the answer that a value stands for, or None."""
+        """Return the number of the answer that a value or a label stands for, or None."""
         try:
             return cast(int, self.answer(value))
         except (TypeError, ValueError):
-            return None
+            return Labels(self.labels, self.called).find(value)
 
     def encode(self, answer: Any, random: Chance = None) -> Any:
         """Return a private report of one answer: a label, or any string if the question is open.

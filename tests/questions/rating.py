@@ -1,0 +1,119 @@
+"""A toy kind of question, for tests only: a rating of some stars, answered with whole numbers.
+
+It is written as a kind would be: a class, its entry, and one line in the list of kinds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from murmurs import KRR, Counts, Estimate, estimate
+from murmurs.boundary.answers import coded
+from murmurs.boundary.labelled import in_order
+from murmurs.boundary.labels import Labels
+from murmurs.numerics.arrays import Integers
+from murmurs.questions.entry import Entry
+from murmurs.questions.kinds import KINDS
+from murmurs.questions.single import GIVEN, Single
+from murmurs.randomness.sources import ChanceInBulk
+
+
+@dataclass(frozen=True)
+class Rating(Single):
+    """How many stars of so many; the answer n has the label "n stars"."""
+
+    name: str
+    stars: int
+    mechanism: KRR
+    text: str = ""
+    ordered: bool = field(default=True, init=False)
+    labels: tuple[str, ...] = field(init=False)
+    why: str = field(default=GIVEN, init=False)
+
+    def __post_init__(self) -> None:
+        labels = tuple("1 star" if n == 1 else f"{n} stars" for n in range(1, self.stars + 1))
+        object.__setattr__(self, "labels", labels)
+
+    @property
+    def _numbers(self) -> Labels:
+        return Labels(tuple(str(n) for n in range(1, self.stars + 1)), self.called)
+
+    def answer(self, answer: int | str) -> int:
+        stars = self._numbers.find(answer)
+        if stars is None:
+            raise ValueError(f"an answer to {self.called} is a number from 1 to {self.stars}")
+        return stars
+
+    def coded_answers(
+        self,
+        answers: object,
+        *,
+        missing: str | None = None,
+        drop_missing: bool = False,
+        unknown: str | None = None,
+    ) -> tuple[NDArray[np.integer[Any]], Integers]:
+        column = coded(answers)
+        table = self._numbers.table(column.values, missing, unknown)
+        self._numbers.refuse_bad(column.codes, table, drop_missing)
+        return column.codes, table
+
+    def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
+        given = in_order(people, self.stars, self.labels, "people", self.called, self.place_of)
+        return self.mechanism.simulate(given, random)
+
+    def estimate(
+        self, counts: Counts, method: Any = None, *, candidates: Any = None, complete: bool = False
+    ) -> Estimate:
+        if candidates is not None or complete:
+            raise ValueError(f"{self.called} takes no candidates")
+        found = estimate(counts, method, labels=self.labels)
+        return dataclasses.replace(found, title=self.text or self.name, ordered=True)
+
+    def with_mechanism(self, mechanism: KRR) -> Self:
+        return dataclasses.replace(self, mechanism=mechanism)
+
+    def to_document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "stars": self.stars,
+            "mechanism": self.mechanism.to_document(),
+        }
+
+
+class RatingEntry(Entry):
+    """The fields of a rating in a survey file."""
+
+    kind = "a rating"
+
+    name: str
+    stars: int
+    text: str = ""
+    epsilon: float | None = None
+    mechanism: dict[str, Any] | None = None
+
+    @classmethod
+    def owns(cls, entry: Mapping[str, Any]) -> bool:
+        return "stars" in entry
+
+    def settled(self, known: Mapping[str, Single]) -> Rating:
+        given = {"epsilon": self.epsilon} | (self.mechanism or {})
+        given.pop("name", None)
+        return Rating(self.name, self.stars, KRR(**{"k": self.stars, **given}), self.text)
+
+
+@contextlib.contextmanager
+def rating_listed() -> Iterator[None]:
+    """List the toy among the kinds until the end of the block."""
+    KINDS.insert(0, RatingEntry)
+    try:
+        yield
+    finally:
+        KINDS.remove(RatingEntry)
