@@ -101,9 +101,11 @@ def test_submissions_that_are_alike_are_one_batch_in_both_forms() -> None:
         (batch,) = batches
         assert (batch.count, batch.people, batch.segment) == (100, 2, "beta")
         assert list(batch.each()) == several
-    mixed = [made((0, 3, 2, seed % 2), seed) for seed in range(100)]
+    mixed = [made((0, 3, 2, seed % 2), seed) for seed in range(100)]  # in two segments
     text = b"[" + b",".join(map(FORMS[0].to_json, mixed)) + b"]"
-    assert [batch.count for batch in batches_in_json(text, KNOWN)] == [50, 50]
+    data = b"".join(map(FORMS[0].to_bytes, mixed))
+    for batches in (batches_in_json(text, KNOWN), batches_in_bytes(data, KNOWN)):
+        assert [list(batch.each()) for batch in batches] == [mixed[::2], mixed[1::2]]
     assert batches_of([batch, several[0]])[0] is batch
 
 
@@ -156,6 +158,8 @@ def test_the_first_of_alike_submissions_whose_bytes_are_bad_is_named() -> None:
     several[7] = several[7][:-1]  # now what follows is no header
     with pytest.raises(BadSubmissionError, match=r"^submission 8: .* does not begin with b'MRMS'"):
         batches_in_bytes(b"".join(several), KNOWN)
+    with pytest.raises(BadSubmissionError, match=r"^submission 6: .* ends in its reports"):
+        batches_in_bytes(b"".join(several[:7])[:-1], KNOWN)
     with pytest.raises(BadSubmissionError, match=r"^submission 8: .* ends in its header"):
         batches_in_bytes(b"".join(several[:7]) + several[0] + several[1][:20], KNOWN)
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from itertools import islice
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed
-from murmurs.submission.binary_form import COLUMN, FORMAT, HEADER, ID, MAGIC, alike, fingerprint_at
+from murmurs.submission.binary_form import (
+    COLUMN,
+    ENDS_IN_REPORTS,
+    FORMAT,
+    HEADER,
+    ID,
+    MAGIC,
+    Kind,
+    fingerprint_at,
+)
 from murmurs.submission.json_form import (
     JSONForm,
     column_in,
@@ -23,6 +32,7 @@ from murmurs.submission.json_form import (
 )
 from murmurs.submission.submission import (
     ID_BYTES,
+    NO_REPORTS,
     NO_SUBMISSION,
     BadSubmissionError,
     Batch,
@@ -131,9 +141,11 @@ class SubmissionForm:
     def from_bytes(self, data: bytes) -> Submission:
         """Return the submission that the bytes represent; refuse any other, with the reason."""
         self._check_fingerprint(fingerprint_at(data, 0))
-        found, end = self.next_in(data, 0, 1)
-        if end != len(data):
+        kind = self.kind_at(data, 0)
+        kind.places.append(0)
+        if kind.length != len(data):
             raise BadSubmissionError("form", "something follows the last report")
+        found = self.batch(data, kind)
         self.check_reports([found])
         return next(found.each())
 
@@ -158,41 +170,42 @@ class SubmissionForm:
                 f"{self.survey.short_fingerprint}",
             )
 
-    def next_in(self, data: bytes, place: int, most: int | None = None) -> tuple[Batch, int]:
-        """Return the submission at a place and those alike that follow, and where they end.
+    def kind_at(self, data: bytes, place: int) -> Kind:
+        """Return what kind of submission is at a place of some bytes; refuse what is none.
 
-        There are at most ``most``. Their reports are not checked yet: that is for `check_reports`.
+        Its reports are not checked yet: that is for `check_reports`.
         """
-        _, _, _, identity, segment, count, people = HEADER.unpack_from(data, place)
+        *_, segment, count, people = HEADER.unpack_from(data, place)
         if segment > len(self._segments):
             raise BadSubmissionError("segment", f"there is no segment with the number {segment}")
-        at = place + HEADER.size
-        start = end = at + count * COLUMN.size
-        if end > len(data):
+        head = end = HEADER.size + count * COLUMN.size
+        if place + end > len(data):
             raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its header")
         spans: dict[str, slice] = {}
         before = -1
-        for i in range(count):
-            (number,) = COLUMN.unpack_from(data, at + i * COLUMN.size)
+        for at in range(place + HEADER.size, place + head, COLUMN.size):
+            (number,) = COLUMN.unpack_from(data, at)
             if not before < number < len(self._names):
                 raise BadSubmissionError(
                     "question",
                     f"question number {number} is not one of {len(self._names)}, in order",
                 )
             name, before = self._names[number], number
-            spans[name] = slice(end - place, end - place + people * self._sizes[name])
-            end = place + spans[name].stop
-            if end > len(data):
-                raise BadSubmissionError("form", f"{NO_SUBMISSION}: it ends in its reports")
-        named = self._segments[segment - 1] if segment else None
-        several = alike(data, place, start - place, end - place, most)
-        if several == 1:
-            columns = {n: data[place + s.start : place + s.stop] for n, s in spans.items()}
-            return self._checked(identity, columns, named), end
-        end = place + several * (end - place)
-        rows = np.frombuffer(data, np.uint8, end - place, place).reshape(several, -1)
-        columns = {name: rows[:, span].tobytes() for name, span in spans.items()}
-        return self._checked(rows[:, ID].tobytes(), columns, named), end
+            spans[name] = slice(end, end + people * self._sizes[name])
+            end = spans[name].stop
+            if place + end > len(data):
+                raise BadSubmissionError("form", ENDS_IN_REPORTS)
+        named = self.check_segment(self._segments[segment - 1] if segment else None)
+        if end == head:
+            raise BadSubmissionError("form", NO_REPORTS)
+        start = data[place : place + ID.start]
+        return Kind(start, data[place + ID.stop : place + head], end, spans, named)
+
+    def batch(self, data: bytes, kind: Kind) -> Batch:
+        """Return the submissions of a kind; their reports are not checked yet."""
+        cut = kind.cutter(data)
+        columns = {name: cut(span) for name, span in kind.spans.items()}
+        return self._checked(cut(ID), columns, kind.segment)
 
     def taken(
         self, found: list[JSONForm], kinds: Sequence[list[int]], most: int | None = None
@@ -200,40 +213,43 @@ class SubmissionForm:
         """Return submissions that were read from JSON in batches, each with their numbers.
 
         Those of a kind have the same names and segment. Names are looked at before any report is,
-        and the number of people, at most ``most``, before any report of a kind is read: whoever
-        sends too much is refused after little work.
+        and the number of people, at most ``most``, before any report is read: whoever sends too
+        much is refused after little work. The reports to a question are packed at once.
         """
+        texts: dict[str, list[msgspec.Raw]] = {}
         for numbers in kinds:
             for name in found[numbers[0]].reports:
                 self._shape(name)
-        return [batch for numbers in kinds for batch in self._batches(found, numbers, most)]
-
-    def _batches(
-        self, found: list[JSONForm], numbers: list[int], most: int | None
-    ) -> Iterator[tuple[list[int], Batch]]:
-        """Return submissions of a kind in one batch, or in several if their lengths differ."""
-        some = [found[number] for number in numbers]
-        columns = {
-            name: self._columns(name, [one.reports[name] for one in some], most)
-            for name in some[0].reports
+                texts.setdefault(name, []).extend([found[i].reports[name] for i in numbers])
+        columns: dict[str, list[Any]] = {
+            name: self._columns(name, some, most) for name, some in texts.items()
         }
-        if len(some) == 1 or all(
-            len(set(map(type, column))) == len(set(map(len, column))) == 1
-            for column in columns.values()
-        ):
-            packed = {name: self._packed(name, column) for name, column in columns.items()}
-            segment = None if some[0].segment is msgspec.UNSET else some[0].segment
-            yield numbers, self._checked(ids_of([one.id for one in some]), packed, segment)
-            return
-        apart: dict[tuple[object, ...], list[int]] = {}
-        for number, *own in zip(numbers, *columns.values(), strict=True):
-            apart.setdefault((*map(type, own), *map(len, own)), []).append(number)
-        for same in apart.values():
-            yield from self._batches(found, same, most)
+        cut = [columns]
+        if len(kinds) > 1:
+            rest = {name: iter(column) for name, column in columns.items()}
+            cut = [
+                {name: list(islice(rest[name], len(numbers))) for name in found[numbers[0]].reports}
+                for numbers in kinds
+            ]
+        even = [same for kind in zip(kinds, cut, strict=True) for same in _even(*kind)]
+        if len(even) > len(kinds):
+            return self.taken(found, even, most)
+        packed = {name: BytesIO(self._packed(name, column)) for name, column in columns.items()}
+        taken = []
+        for numbers, own in zip(kinds, cut, strict=True):
+            reports = {
+                name: b"".join(part)
+                if isinstance(part[0], bytes)
+                else packed[name].read(len(part) * len(part[0]) * self._sizes[name])
+                for name, part in own.items()
+            }
+            segment = found[numbers[0]].segment
+            named = None if segment is msgspec.UNSET else segment
+            ids = ids_of([found[i].id for i in numbers])
+            taken.append((numbers, self._checked(ids, reports, named)))
+        return taken
 
-    def _columns(
-        self, name: str, texts: list[msgspec.Raw], most: int | None
-    ) -> list[list[Any] | bytes]:
+    def _columns(self, name: str, texts: list[msgspec.Raw], most: int | None) -> list[Any]:
         """Return the reports to a question, by submission, as JSON values or packed."""
         columns = column_in(texts)
         if most is not None and any(len(c) > most for c in columns if isinstance(c, list)):
@@ -241,11 +257,10 @@ class SubmissionForm:
         return [self._decoded(name, c) if isinstance(c, str) else c for c in columns]
 
     def _packed(self, name: str, columns: list[Any]) -> bytes:
-        """Return reports of several submissions, either all JSON values or all packed, as bytes."""
-        if isinstance(columns[0], bytes):
-            return b"".join(columns)
+        """Return those reports to a question that are JSON values as bytes."""
+        values = [value for column in columns if isinstance(column, list) for value in column]
         try:
-            return self._shapes[name].many_from_json(list(chain.from_iterable(columns))).tobytes()
+            return self._shapes[name].many_from_json(values).tobytes()
         except BadReportError as error:
             raise BadSubmissionError("report", f"question {shown(name)}: {error}") from None
 
@@ -270,8 +285,7 @@ class SubmissionForm:
 
     def _checked(self, ids: bytes, reports: dict[str, bytes], segment: str | None) -> Batch:
         """Return the batch of submissions with these ids; all columns are of the same people."""
-        if segment is not None or self._segments:
-            self.check_segment(segment)
+        self.check_segment(segment)
         count = len(ids) // ID_BYTES
         people = -1
         for name, data in reports.items():
@@ -280,7 +294,7 @@ class SubmissionForm:
                 raise self._not_each(reports, count)
             people = number
         if people <= 0:
-            raise BadSubmissionError("form", "this submission has no reports")
+            raise BadSubmissionError("form", NO_REPORTS)
         if len(reports) > 1:
             reports = {name: reports[name] for name in self._names if name in reports}
         return Batch(self.fingerprint, ids, people, reports, segment)
@@ -307,3 +321,16 @@ class SubmissionForm:
                 "segment", f"this survey has no segment {shown(segment)}{known}"
             )
         return segment
+
+
+def _even(numbers: list[int], columns: dict[str, list[Any]]) -> list[list[int]]:
+    """Return the numbers of submissions of a kind; apart, where the lengths of columns differ."""
+    if len(numbers) == 1 or all(
+        len(set(map(type, column))) == len(set(map(len, column))) == 1
+        for column in columns.values()
+    ):
+        return [numbers]
+    apart: dict[tuple[object, ...], list[int]] = {}
+    for number, *own in zip(numbers, *columns.values(), strict=True):
+        apart.setdefault((*map(type, own), *map(len, own)), []).append(number)
+    return list(apart.values())

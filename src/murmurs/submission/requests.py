@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
-from murmurs.submission.binary_form import fingerprint_at
+from murmurs.submission.binary_form import ENDS_IN_REPORTS, ID, Kind, fingerprint_at, key_at
 from murmurs.submission.form import SubmissionForm
 from murmurs.submission.json_form import JSONForm, refuse_repeated_keys, some_in
 from murmurs.submission.submission import (
@@ -18,6 +18,9 @@ from murmurs.submission.submission import (
 FormOf = Callable[[str], SubmissionForm]
 """The form of the survey with a fingerprint; it refuses other fingerprints."""
 
+Numbered = tuple[list[int], Batch]
+"""A batch, and which submissions of a request are in it."""
+
 
 def read_json(
     data: bytes, form_of: FormOf, *, most: int | None = None, people: int | None = None
@@ -27,10 +30,7 @@ def read_json(
     If one of them is refused, all are; the error gives its number. A submission of more than
     ``people`` people is refused before its reports are looked at, and so are several together.
     """
-    found: dict[int, Submission] = {}
-    for numbers, batch in _from_json(data, form_of, most, people):
-        found.update(zip(numbers, batch.each(), strict=True))
-    return [found[number] for number in range(len(found))]
+    return _in_order(_from_json(data, form_of, most, people))
 
 
 def read_bytes(
@@ -41,37 +41,63 @@ def read_bytes(
     If one of them is refused, all are; the error gives its number. More than ``people`` people are
     refused before their reports are looked at.
     """
-    found = batches_in_bytes(data, form_of, most=most, people=people)
-    return [one for batch in found for one in batch.each()]
+    return _in_order(_from_bytes(data, form_of, most, people))
 
 
 def batches_in_json(
     data: bytes, form_of: FormOf, *, most: int | None = None, people: int | None = None
 ) -> list[Batch]:
-    """Return what `read_json` returns in batches, not in order."""
+    """Return what `read_json` returns, in batches."""
     return [batch for _, batch in _from_json(data, form_of, most, people)]
 
 
 def batches_in_bytes(
     data: bytes, form_of: FormOf, *, most: int | None = None, people: int | None = None
 ) -> list[Batch]:
-    """Return what `read_bytes` returns in batches, in order."""
-    found: list[Batch] = []
+    """Return what `read_bytes` returns, in batches."""
+    return [batch for _, batch in _from_bytes(data, form_of, most, people)]
+
+
+def _in_order(found: list[Numbered]) -> list[Submission]:
+    """Return the submissions of several batches in the order of their numbers."""
+    placed: dict[int, Submission] = {}
+    for numbers, batch in found:
+        placed.update(zip(numbers, batch.each(), strict=True))
+    return [placed[number] for number in range(len(placed))]
+
+
+def _from_bytes(
+    data: bytes, form_of: FormOf, most: int | None, people: int | None
+) -> list[Numbered]:
     forms: dict[str, SubmissionForm] = {}
+    kinds: dict[bytes, tuple[SubmissionForm, Kind]] = {}
+    kind: Kind | None = None
     place = count = 0
-    while place < len(data) or not found:
+    while place < len(data) or not count:
         if count == most:
             raise _too_many(count)
-        try:
-            fingerprint = fingerprint_at(data, place)
-            if fingerprint not in forms:
-                forms[fingerprint] = form_of(fingerprint)
-            more = None if most is None else most - count
-            batch, place = forms[fingerprint].next_in(data, place, more)
-        except BadSubmissionError as error:
-            raise BadSubmissionError(error.reason, error.rule, count or None) from None
-        found.append(batch)
-        count += batch.count
+        if (
+            kind is None
+            or not data.startswith(kind.before, place)
+            or not data.startswith(kind.after, place + ID.stop)
+        ):
+            key = key_at(data, place)
+            try:
+                if key not in kinds:
+                    fingerprint = fingerprint_at(data, place)
+                    if fingerprint not in forms:
+                        forms[fingerprint] = form_of(fingerprint)
+                    form = forms[fingerprint]
+                    kinds[key] = form, form.kind_at(data, place)
+            except BadSubmissionError as error:
+                raise BadSubmissionError(error.reason, error.rule, count or None) from None
+            _, kind = kinds[key]
+        kind.numbers.append(count)
+        kind.places.append(place)
+        place, count = place + kind.length, count + 1
+        if place > len(data):
+            raise BadSubmissionError("form", ENDS_IN_REPORTS, count - 1)
+    found = [(kind.numbers, form.batch(data, kind)) for form, kind in kinds.values()]
     _check_people(found, people)
     _check_reports(found, forms)
     return found
@@ -79,8 +105,7 @@ def batches_in_bytes(
 
 def _from_json(
     data: bytes, form_of: FormOf, most: int | None, people: int | None
-) -> list[tuple[list[int], Batch]]:
-    """Return the submissions of a request in batches, each with the numbers of its submissions."""
+) -> list[Numbered]:
     several = some_in(data)
     if most is not None and len(several) > most:
         raise _too_many(most)
@@ -88,7 +113,7 @@ def _from_json(
     for number, one in enumerate(several):
         kinds = by_survey.setdefault(one.survey, {})
         kinds.setdefault((one.segment, *one.reports), []).append(number)
-    found: list[tuple[list[int], Batch]] = []
+    found: list[Numbered] = []
     for fingerprint, kinds in by_survey.items():
         form, alike = form_of(fingerprint), list(kinds.values())
         try:
@@ -99,22 +124,22 @@ def _from_json(
             raise
     counted = ((several[numbers[0]], batch.count) for numbers, batch in found)
     refuse_repeated_keys(data, counted)
-    _check_people([batch for _, batch in found], people)
+    _check_people(found, people)
     return found
 
 
-def _check_people(found: Iterable[Batch], most: int | None) -> None:
-    if most is not None and sum(batch.people * batch.count for batch in found) > most:
+def _check_people(found: list[Numbered], most: int | None) -> None:
+    if most is not None and sum(batch.people * batch.count for _, batch in found) > most:
         raise too_many_people(most)
 
 
-def _check_reports(found: list[Batch], forms: Mapping[str, SubmissionForm]) -> None:
+def _check_reports(found: list[Numbered], forms: Mapping[str, SubmissionForm]) -> None:
     """Check the reports of several submissions at once; if some are bad, find the first."""
     try:
         for fingerprint, form in forms.items():
-            form.check_reports([one for one in found if one.survey == fingerprint])
+            form.check_reports([batch for _, batch in found if batch.survey == fingerprint])
     except BadSubmissionError:
-        several = [one for batch in found for one in batch.each()]
+        several = _in_order(found)
         for number, one in enumerate(several):
             try:
                 forms[one.survey].check_reports([one])

@@ -16,6 +16,8 @@ BINARY_TYPE = "application/vnd.murmurs.submission"
 NO_SUBMISSION = "this is not a submission"
 """How an error about the form begins."""
 
+NO_REPORTS = "this submission has no reports"
+
 _LONGEST_RULE = 600
 
 
