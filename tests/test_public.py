@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from docs import make_api
 
 import murmurs
 from tests.pages import DOCS, README, blocks
@@ -76,8 +77,12 @@ def test_no_public_name_is_also_that_of_a_submodule(module: ModuleType) -> None:
 def test_a_public_module_and_its_names_are_documented(module: ModuleType) -> None:
     assert module.__doc__
     for name in module.__all__:
-        found = getattr(module, name)
-        assert found.__doc__, name
+        assert getattr(module, name).__doc__, name
+
+
+def test_every_public_name_has_its_entry_in_the_reference() -> None:
+    assert all(entry.text for entry in make_api.entries())
+    assert make_api.stale() == [], "run python docs/make_api.py --write"
 
 
 def programs(page: Path) -> Iterator[ast.AST]:

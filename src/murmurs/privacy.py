@@ -33,7 +33,10 @@ SCALE = 2**53
 """The denominator of every probability; numerators are exact in binary64, so also in JavaScript."""
 
 SMALLEST_EPSILON = 1e-6
+"""The smallest epsilon that a mechanism takes."""
+
 LARGEST_EPSILON = 700.0
+"""The largest epsilon that a mechanism takes."""
 
 _DIGITS = Context(prec=60, Emin=-999999, Emax=999999)
 _UPWARD = Context(prec=60, Emin=-999999, Emax=999999, rounding=ROUND_CEILING)

@@ -96,11 +96,12 @@ BY_NAME: dict[str, type[Mechanism[Any]]] = {
         PermutedRappor,
     )
 }
+"""Mechanisms with a fixed list of answers, by the names that survey files have."""
 
 OPEN: dict[str, type[OpenMechanism[Any]]] = {
     kind.__name__: kind for kind in (ORR, ORappor, Rappor, Prefixes)
 }
-"""Mechanisms whose answers are strings."""
+"""Mechanisms whose answers are strings, by the names that survey files have."""
 
 
 AnyKind = Mechanism[Any] | OpenMechanism[Any] | OpenProduct

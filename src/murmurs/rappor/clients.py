@@ -18,6 +18,17 @@ import numpy as np
 from murmurs.boundary.checks import index, real, shown, whole
 from murmurs.wire import BitsByCohort, CohortBits
 
+__all__ = [
+    "CLIENTS",
+    "effective_f",
+    "from_bytes",
+    "from_mozilla",
+    "from_text",
+    "from_vector",
+    "python_permanent",
+    "to_text",
+]
+
 _STEPS: dict[str, Callable[[float], int]] = {
     "python": lambda f: math.ceil(f * 128),
     "cpp": lambda f: math.floor(np.float32(f) * np.float32(128)),  # it holds f as a float

@@ -10,8 +10,10 @@ ID_BYTES = 16
 """The length of an id: random, so that no two submissions ever share one."""
 
 JSON_TYPE = "application/json"
+"""The media type of submissions as JSON."""
+
 BINARY_TYPE = "application/vnd.murmurs.submission"
-"""The media types of the two forms."""
+"""The media type of submissions as bytes."""
 
 NO_SUBMISSION = "this is not a submission"
 """How an error about the form begins."""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from murmurs.boundary.checks import shown
 
 Report = TypeVar("Report")
+"""One report: a number, a set, bits, or a pair of these, depending on the mechanism."""
+
 Reports = NDArray[Any]
 """Many reports: integers, rows of packed bits, or records, depending on the shape."""
 
