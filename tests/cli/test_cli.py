@@ -47,7 +47,7 @@ PETS = Survey.from_toml("""
 name = "pets"
 [[questions]]
 name = "pet"
-mechanism = {name = "Dictionary", epsilon = 8.0, longest = 6}
+mechanism = {name = "Dictionary", epsilon = 8.0, longest = 4}
 """)
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter"] * 40
 PEOPLE = "espresso,1000\nfilter,500\ntea,2500\nnothing,7\n"
