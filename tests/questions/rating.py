@@ -19,9 +19,10 @@ from murmurs.boundary.answers import coded
 from murmurs.boundary.labelled import in_order
 from murmurs.boundary.labels import Labels
 from murmurs.numerics.arrays import Integers
+from murmurs.questions.asked import GIVEN
 from murmurs.questions.entry import Entry
 from murmurs.questions.kinds import KINDS
-from murmurs.questions.single import GIVEN, Single
+from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 
 
@@ -69,11 +70,16 @@ class Rating(Single):
         return self.mechanism.simulate(given, random)
 
     def estimate(
-        self, counts: Counts, method: Any = None, *, candidates: Any = None, complete: bool = False
+        self,
+        counts: Counts,
+        estimator: Any = None,
+        *,
+        candidates: Any = None,
+        complete: bool = False,
     ) -> Estimate:
         if candidates is not None or complete:
             raise ValueError(f"{self.called} takes no candidates")
-        found = estimate(counts, method, labels=self.labels)
+        found = estimate(counts, estimator, labels=self.labels)
         return dataclasses.replace(found, title=self.text or self.name, ordered=True)
 
     def with_mechanism(self, mechanism: KRR) -> Self:

@@ -253,10 +253,10 @@ def test_a_population_is_drawn(asked: Asked, case: Case) -> None:
 def test_results_show_the_answers_by_their_labels(asked: Asked, case: Case) -> None:
     counts = asked.simulate(case.people, np.random.default_rng(1))
     candidates: Any = case.candidates
-    found = asked.results(counts, candidates=candidates)
+    found = asked.results(counts, {}, candidates=candidates)
     assert case.shown in str(found)
     if not asked.needs_candidates:
-        assert case.shown in str(asked.results(counts, alphabet="aemt"))
+        assert case.shown in str(asked.results(counts, {"alphabet": "aemt"}))
 
 
 def test_what_is_no_answer_is_refused_and_never_quoted(asked: Asked, case: Case) -> None:

@@ -95,8 +95,7 @@ class Reporter:
         would otherwise stand for two answers, or for two periods, and share one response.
         """
         mechanism: Any = self.asked.mechanism
-        meanings = [question.meaning for question in self.asked.questions]
-        law = f"{type(mechanism).__name__} {mechanism.permanent_law} {meanings}"
+        law = f"{type(mechanism).__name__} {mechanism.permanent_law} {self.asked.meanings}"
         digest = hashlib.sha256(law.encode()).hexdigest()[:16]
         lasting = "" if self.period is None else f" {self.period}"
         return f"{self.asked.name}/{self.memory}{lasting}/{digest}"

@@ -308,9 +308,7 @@ class Device(Generic[Report]):
 
     def _value(self, answer: Any) -> Any:
         """Return an answer as the mechanism takes it: the number of a label, or a string."""
-        if self.asked is not None and not self.asked.is_open:
-            return self.asked.answer(answer)
-        return self.mechanism.check(answer)
+        return (self.mechanism.check if self.asked is None else self.asked.answer)(answer)
 
     def _check_period(self, period: int | None) -> int:
         if self.memory != "period":

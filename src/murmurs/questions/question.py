@@ -31,7 +31,8 @@ from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
-from murmurs.questions.single import GIVEN, Single
+from murmurs.questions.asked import GIVEN
+from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 
 SHRUNK_MEAN = "a mean of these shares is biased, as they are shrunk: take it from `unbiased`"

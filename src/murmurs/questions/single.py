@@ -6,9 +6,9 @@ A kind says what its answers are (`answer`, `coded_answers`), how a population o
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,15 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import MISSING
 from murmurs.boundary.labels import Labels, refuse_missing
 from murmurs.counts import Counts
-from murmurs.estimators.estimation import Estimate
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.numerics.arrays import Integers
 from murmurs.questions import reported as already
-from murmurs.randomness.sources import Chance, ChanceInBulk
+from murmurs.questions.asked import Asked
+from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import BadReportError, Reports
 
-if TYPE_CHECKING:
-    from murmurs.questions.dictionary.discovery import Discovery
 
-GIVEN = "it was given"
-"""Why a question has its mechanism, where the caller named it."""
-
-
-class Single(ABC):
+class Single(Asked):
     """One question: a name, a mechanism, and answers of some kind."""
 
     name: str
@@ -40,10 +34,6 @@ class Single(ABC):
     mechanism: Mechanism[Any] | OpenMechanism[Any]
     ordered: bool
     why: str
-
-    @abstractmethod
-    def answer(self, answer: Any) -> Any:
-        """Return one person's answer as the mechanism takes it; errors do not quote it."""
 
     @abstractmethod
     def coded_answers(
@@ -62,31 +52,8 @@ class Single(ABC):
         """
 
     @abstractmethod
-    def simulate(self, people: object, random: ChanceInBulk = None) -> Counts:
-        """Draw the counts of a whole population; the cost does not grow with it."""
-
-    @abstractmethod
-    def estimate(
-        self,
-        counts: Counts,
-        estimator: Any = None,
-        *,
-        candidates: Any = None,
-        complete: bool = False,
-    ) -> Estimate:
-        """Estimate the shares of the answers."""
-
-    @abstractmethod
-    def to_document(self) -> dict[str, Any]:
-        """Return the question as plain values for JSON."""
-
-    @abstractmethod
     def with_mechanism(self, mechanism: Any) -> Self:
         """Return the same question with another mechanism for the same answers."""
-
-    def to_entry(self) -> dict[str, Any]:
-        """Return the entry of a survey."""
-        return self.to_document()
 
     @property
     def called(self) -> str:
@@ -94,19 +61,9 @@ class Single(ABC):
         return f"question {shown(self.name)}"
 
     @property
-    def epsilon(self) -> float:
-        """What a report reveals at most."""
-        return self.mechanism.epsilon
-
-    @property
     def questions(self) -> tuple[Single, ...]:
         """The single questions that it consists of: itself."""
         return (self,)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of answers that it takes: the one of its name."""
-        return (self.name,)
 
     @property
     def is_open(self) -> bool:
@@ -117,16 +74,6 @@ class Single(ABC):
     def meaning(self) -> tuple[str, ...]:
         """What the numbers in reports and counts stand for; strings stand for themselves."""
         return () if self.is_open else self.labels
-
-    @property
-    def searches(self) -> bool:
-        """Whether `results` searches for strings, if no candidates are given."""
-        return False
-
-    @property
-    def needs_candidates(self) -> tuple[str, ...]:
-        """Its name, if nothing can be estimated without a list of candidates."""
-        return (self.name,) if self.is_open and not self.labels and not self.searches else ()
 
     def part(self, name: str) -> Self:
         """Return what is asked under this name: itself."""
@@ -142,13 +89,6 @@ class Single(ABC):
             return cast(int, self.answer(value))
         except (TypeError, ValueError):
             return Labels(self.labels, self.called).find(value)
-
-    def encode(self, answer: Any, random: Chance = None) -> Any:
-        """Return a private report of one answer: a label, or any string if the question is open.
-
-        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
-        """
-        return self.mechanism.encode(self.answer(answer), random)
 
     def encode_many(
         self,
@@ -178,16 +118,6 @@ class Single(ABC):
         if drop_missing and (gone := codes == MISSING).any():
             codes = codes[~gone]
         return self.mechanism.encode_coded(codes, cast(Any, table), random)
-
-    def encode_column(
-        self, answers: object, random: ChanceInBulk = None, **options: Any
-    ) -> list[Any]:
-        """Return the private reports of many people as a column for a data frame.
-
-        It is a list of numbers, or of bytes for mechanisms whose reports are more than a number;
-        `count` takes it back in any data frame or file. Options are those of `encode_many`.
-        """
-        return self.mechanism.shape.column(self.encode_many(answers, random, **options))
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None
@@ -249,15 +179,3 @@ class Single(ABC):
         The reports in place of those that are missing mean nothing.
         """
         return already.as_reports(self, reported, drop_missing, unknown)
-
-    def results(
-        self,
-        counts: Counts,
-        estimator: Any = None,
-        *,
-        candidates: Any = None,
-        complete: bool = False,
-        **search: Any,
-    ) -> Estimate | Discovery:
-        """Return what is shown: the estimate, or what a search with these options finds."""
-        return self.estimate(counts, estimator, candidates=candidates, complete=complete)

@@ -275,8 +275,4 @@ def _of_joints(old: Asked, new: Asked) -> list[Change]:
 def _counts_add_up(old: Asked, new: Asked) -> bool:
     """Whether counts of both have the same mechanism, and cells that mean the same."""
     same_names = old.names == new.names or len(old.names) == len(new.names) == 1
-    return same_names and old.mechanism == new.mechanism and _meanings(old) == _meanings(new)
-
-
-def _meanings(asked: Asked) -> list[tuple[str, ...]]:
-    return [question.meaning for question in asked.questions]
+    return same_names and old.mechanism == new.mechanism and old.meanings == new.meanings

@@ -163,17 +163,15 @@ def _estimate(
         return cast(Estimate, table.margin(name))
     if len(asked.names) < len(unit.names):
         counts = counts.margin(unit.names.index(name))
-    method: Any = _likely(asked, task) if options.method == LIKELIHOOD else options.method
-    return asked.results(
-        rounds.apply(counts),
-        method,
-        candidates=options.candidates,
-        complete=options.complete,
-        alphabet=options.alphabet,
-        error_rate=options.error_rate,
-        control=options.control,
-        progress=lambda done, levels: progress(done / levels),
-    )
+    estimator: Any = _likely(asked, task) if options.method == LIKELIHOOD else options.method
+    search = {
+        "alphabet": options.alphabet,
+        "error_rate": options.error_rate,
+        "control": options.control,
+        "progress": lambda done, levels: progress(done / levels),
+    }
+    shown = {"candidates": options.candidates, "complete": options.complete}
+    return asked.results(rounds.apply(counts), search, estimator=estimator, **shown)
 
 
 def _likely(asked: Asked, task: Task) -> Callable[[Counts], Estimate]:

@@ -130,18 +130,12 @@ class Dictionary(Question):
         return found.titled(self.text or self.name)
 
     def results(
-        self,
-        counts: Counts,
-        estimator: Any = None,
-        *,
-        candidates: Any = None,
-        complete: bool = False,
-        **search: Any,
+        self, counts: Counts, search: Mapping[str, Any], **options: Any
     ) -> Estimate | Discovery:
         """Return the shares of candidates or, if none are given, the strings that are found."""
-        if candidates is None:
+        if options.get("candidates") is None:
             return self.discover(counts, **search)
-        return self.estimate(counts, estimator, candidates=candidates, complete=complete)
+        return self.estimate(counts, **options)
 
 
 def of_kind(question: Single) -> Single:

@@ -21,14 +21,15 @@ from murmurs.mechanisms.products.common import Combined
 from murmurs.mechanisms.products.open import OpenProduct, product_of
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import choose
+from murmurs.questions.asked import GIVEN, Asked
 from murmurs.questions.joint.candidates import candidate_lists, check_known
 from murmurs.questions.joint.columns import check_lengths, columns_of
 from murmurs.questions.joint.estimate import JointEstimate, combined
 from murmurs.questions.joint.parts import as_question, check_questions, in_common_cohorts
 from murmurs.questions.joint.people import Combinations, combinations_of, histogram
 from murmurs.questions.joint.rows import aligned
-from murmurs.questions.single import GIVEN, Single
-from murmurs.randomness.sources import Chance, ChanceInBulk
+from murmurs.questions.single import Single
+from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
 
 Labels = str | Mapping[str, str] | None
@@ -36,7 +37,7 @@ Labels = str | Mapping[str, str] | None
 
 
 @dataclass(frozen=True, init=False)
-class Joint:
+class Joint(Asked):
     """Questions answered by the same people: an answer is a tuple, and so is a report.
 
     Each question keeps its mechanism, the reports of a person go together, and the epsilons add up.
@@ -126,11 +127,6 @@ class Joint:
         self._set(mechanism=mechanism)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the questions."""
-        return tuple(question.name for question in self.questions)
-
-    @property
     def sizes(self) -> tuple[int, ...]:
         """The number of labels of each question; 0 for an open question without candidates."""
         return tuple(len(question.labels) for question in self.questions)
@@ -146,24 +142,9 @@ class Joint:
         return all(question.ordered for question in self.questions)
 
     @property
-    def epsilon(self) -> float:
-        """What all reports of a person reveal together: the sum over the questions."""
-        return self.mechanism.epsilon
-
-    @property
     def is_open(self) -> bool:
         """Whether any string is an answer to one of the questions."""
         return any(question.is_open for question in self.questions)
-
-    @property
-    def searches(self) -> bool:
-        """Whether `results` searches for strings, which it never does for a table."""
-        return False
-
-    @property
-    def needs_candidates(self) -> tuple[str, ...]:
-        """The questions for which nothing can be estimated without a list of candidates."""
-        return tuple(q.name for q in self.questions if q.is_open and not q.labels)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -206,13 +187,6 @@ class Joint:
             return own
         return int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
 
-    def encode(self, answer: tuple[Any, ...], random: Chance = None) -> Any:
-        """Return a private report of one person's answers, a label or string for each question.
-
-        ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
-        """
-        return self.mechanism.encode(self.answer(answer), random)
-
     def encode_many(
         self,
         data: object,
@@ -243,13 +217,6 @@ class Joint:
             return self.mechanism.encode_coded(numbers, texts, random)
         columns = [np.asarray(cast(Integers, t)[own]) for own, t in zip(codes, tables, strict=True)]
         return self.mechanism.encode_many(np.ravel_multi_index(columns, self.sizes), random)
-
-    def encode_column(self, data: object, random: ChanceInBulk = None, **options: Any) -> list[Any]:
-        """Return the private reports of many people as a column for a data frame.
-
-        `count` takes it back. The options are those of `encode_many`.
-        """
-        return self.mechanism.shape.column(self.encode_many(data, random, **options))
 
     def _coded(
         self, data: object, missing: Labels, drop_missing: bool, unknown: Labels
@@ -442,18 +409,6 @@ class Joint:
             ]
         found = estimators.estimate(counts, estimator)
         return JointEstimate.of(found, self.questions, tuple(answers))
-
-    def results(
-        self,
-        counts: Counts,
-        estimator: estimators.Estimator | None = None,
-        *,
-        candidates: Mapping[str, Iterable[str]] | None = None,
-        complete: bool = False,
-        **search: Any,
-    ) -> JointEstimate:
-        """Return what is shown: the table of shares."""
-        return self.estimate(counts, estimator, candidates=candidates, complete=complete)
 
     def to_document(self) -> dict[str, Any]:
         """Return the joint with its questions as plain values for JSON."""
