@@ -291,7 +291,7 @@ them, one is killed again and again, and at the end everything is sent once more
 
 {text}
 
-A short version runs with the tests (`tests/collect/test_killed.py`).
+A short version runs with the tests (`tests/collect/stores/test_killed.py`).
 """
 
 

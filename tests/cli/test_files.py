@@ -52,7 +52,7 @@ WRITERS = {
     "add": "add monday.json tuesday.json -o OUT",
     "simulate": "simulate coffee.json people.csv -o OUT --seed 1",
     "estimate": "estimate home.json --survey pages.toml --candidates strings.txt --plot OUT",
-    "discover": "discover pet.json --survey pets.toml --corpus pets.txt --alphabet aceot --plot OUT",
+    "discover": "discover pet.json --survey pets.toml --corpus pets.txt --alphabet acot --plot OUT",
     "joint": "joint two.toml first.bin second.bin --candidates home=strings.txt -o OUT",
     "compare": "compare monday.json tuesday.json --plot OUT",
     "trend": "trend monday.json tuesday.json --plot OUT",
@@ -105,8 +105,8 @@ def write_files(tmp_path: Path) -> Path:
         )
     good("simulate pages.toml - --seed 1 -o home.json", "apple,3000\nbanana,500\n")
     (tmp_path / "pets.toml").write_text(PETS)
-    (tmp_path / "pets.txt").write_text("cat\ntea\n")
-    good("simulate pets.toml - --seed 1 -o pet.json", "cat,3000\noca,2000\n")
+    (tmp_path / "pets.txt").write_text("cat\noat\n")
+    good("simulate pets.toml - --seed 1 -o pet.json", "cat,3000\ntac,2000\n")
     (tmp_path / "two.toml").write_text(OPEN + SECOND)
     (tmp_path / "two.csv").write_text("home,sugar\n" + "apple,yes\nbanana,no\n" * 500)
     for name, column in (("first", "home"), ("second", "sugar")):

@@ -13,7 +13,12 @@ import murmurs as mm
 from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from tests.goodness import FALSE_ALARM, p_value
-from tests.mechanisms.test_longitudinal import SMALL, AnyLongitudinal, course_law, relative
+from tests.mechanisms.longitudinal.test_longitudinal import (
+    SMALL,
+    AnyLongitudinal,
+    course_law,
+    relative,
+)
 
 N = 6000
 SHARED, APART = "one response", "two responses"

@@ -24,8 +24,8 @@ from murmurs.collect.http.openapi import describe
 from murmurs.submission import BadSubmissionError, SubmissionForm
 from murmurs.survey.survey import Survey
 from tests.collect.made import EVERY_KIND, PLAIN, answers, submission
+from tests.collect.results.test_results import FORM, SURVEY, columns
 from tests.collect.running import Running, running
-from tests.collect.test_results import FORM, SURVEY, columns
 
 import_module("requests")  # now: the pytester of test_printed.py forgets what is imported in it
 

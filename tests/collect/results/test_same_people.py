@@ -15,8 +15,8 @@ import murmurs as mm
 from murmurs.collect.http.collector import Settings
 from murmurs.submission import SubmissionForm
 from murmurs.survey.survey import Survey
+from tests.collect.results.test_results import waited
 from tests.collect.running import Reply, Running, running
-from tests.collect.test_results import waited
 from tests.pages import DOCS, blocks
 
 MONDAY = 20_801  # 2026-12-14
