@@ -1,4 +1,4 @@
-"""Print the tables that the pages hold, or with ``--write`` put them into the pages.
+"""Print the tables of the pages, or with ``--write`` put them into the pages.
 
 A page says where a table goes by a comment, and the table is all up to the next one::
 
@@ -9,8 +9,8 @@ A page says where a table goes by a comment, and the table is all up to the next
 ``KRR`` and the like are tables of error: of a single share, root mean square over uniform answers
 of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
-rows of what benchmarks/accuracy.py wrote; ``memories`` and ``promises``
-what each memory of a device promises, with and without its price; those of `http_tables` what
+rows of what benchmarks/accuracy.py wrote; ``memories``
+what each memory of a device promises, and its price; those of `http_tables` what
 the collector declares; ``peers`` in the README what the pages of results measured.
 """
 
@@ -80,8 +80,8 @@ def table(name: str) -> str:
         return comparison()
     if name == "accuracy":
         return accuracy()
-    if name in ("memories", "promises"):
-        return memories(prices=name == "memories")
+    if name == "memories":
+        return memories()
     lines = [
         "| k | " + " | ".join(f"ε = {epsilon:g}" for epsilon in EPSILONS) + " |",
         "|---:|" + "---:|" * len(EPSILONS),
@@ -99,14 +99,14 @@ def _cell(name: str, k: int, epsilon: float) -> str:
     return f"{100 * error(name, k, epsilon):.2f} % (×{relative(name, k, epsilon):.2f})"
 
 
-def memories(prices: bool) -> str:
+def memories() -> str:
     """Return what each memory of a device promises, at which price, and when to take it."""
     heads = ["`memory`", "`epsilon_permanent` for each", "between", "visible beyond that"]
-    heads += ["price", "take it if"] if prices else []
+    heads += ["price", "take it if"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for m in MEMORIES.values():
         cells = [f'`"{m.name}"`', m.unit, m.between, m.visible, m.price, m.use]
-        lines.append("| " + " | ".join(cells[: len(heads)]) + " |")
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

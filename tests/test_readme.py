@@ -139,7 +139,7 @@ def test_the_tables_in_the_pages_are_those_of_make_tables() -> None:
         text = page.read_text(encoding="utf-8")
         assert same(text, fill(text)), f"{page} is stale: run python docs/make_tables.py --write"
         tables += re.findall(r"^<!-- table (\w+) -->\n\n[|`].*?^<!-- end -->$", text, re.M | re.S)
-    others = ["best", "estimators", "accuracy", "memories", "promises", "peers"]
+    others = ["best", "estimators", "accuracy", "memories", "peers"]
     others += list(TABLES)
     assert sorted(tables) == sorted([*NAMES, *others])
 
