@@ -656,3 +656,16 @@ def test_a_scale_with_shrunk_shares_says_that_their_mean_is_biased() -> None:
         assert not any("mean" in note for note in other.notes)
     clear = question.simulate(np.rint(10**9 * law / law.sum()).astype(np.int64), rng)
     assert not any("mean" in note for note in question.estimate(clear).notes)
+
+
+def test_epsilon_is_that_of_the_mechanism_chosen_or_given() -> None:
+    assert mm.Question("drink", LABELS, epsilon=1.0).epsilon == 1.0
+    assert mm.Question("drink", LABELS, mm.KRR(4, 2.5)).epsilon == 2.5
+    assert mm.Question("cat", epsilon=2.0, people=10_000).epsilon == 2.0
+    crossed = mm.crosswise("1/4")
+    assert mm.Question("cheated", mechanism=crossed).epsilon == crossed.epsilon
+
+
+def test_the_same_question_can_be_made_with_another_mechanism() -> None:
+    again = DRINK.with_mechanism(mm.OUE(4, 3.0))
+    assert (again.labels, again.epsilon, again.why) == (DRINK.labels, 3.0, "it was given")

@@ -290,3 +290,34 @@ def test_a_crowd_may_hold_strings_that_are_reported_alike(method: Any) -> None:
     assert asked.discover(counts).labels == ("abcd",)
     with pytest.raises(ValueError, match="a number of people must be from 0"):
         asked.simulate({"bé": 500, "be\u0301": -1}, np.random.default_rng(1))
+
+
+@every
+def test_a_survey_returns_the_dictionary(method: str) -> None:
+    asked = asked_by(method, name="pet", text="Which pet?")
+    survey = mm.Survey("pets", (asked,))
+    found = mm.Survey.from_json(survey.to_json())["pet"]
+    assert isinstance(found, Dictionary)
+    assert (found, found.longest, found.epsilon) == (asked, asked.longest, asked.mechanism.epsilon)
+    plain = mm.Question("pet", mechanism=asked.mechanism, text="Which pet?")
+    assert plain == asked
+    assert hash(plain) == hash(asked)
+    assert isinstance(mm.Survey("pets", (plain,))["pet"], Dictionary)
+    assert mm.Survey("pets", (plain,)).fingerprint == survey.fingerprint
+
+
+@every
+def test_a_dictionary_estimates_candidates(method: str) -> None:
+    asked = asked_by(method, epsilon=6.0, longest=4, alphabet="aelnou")
+    counts = asked.simulate({"luna": 700_000, "leo": 300_000}, np.random.default_rng(1))
+    found = asked.estimate(counts, candidates=["luna", "leo"])
+    assert found.unbiased[:2] == pytest.approx([0.7, 0.3], abs=0.05)
+    with pytest.raises(ValueError, match="say which strings to look for"):
+        asked.estimate(counts)
+
+
+def test_a_dictionary_needs_an_epsilon_or_a_mechanism_that_is_searched() -> None:
+    with pytest.raises(ValueError, match="needs an epsilon or a mechanism"):
+        Dictionary()
+    with pytest.raises(TypeError, match=r"ORR.* cannot be searched"):
+        Dictionary(mechanism=mm.ORR(2.0, 8, 16))  # type: ignore[arg-type]
