@@ -143,3 +143,26 @@ def test_too_many_candidates_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     assert candidates(["a", "b", "c"]) == ("a", "b", "c")
     with pytest.raises(ValueError, match=r"^there are 4 candidates, at most 3 are allowed$"):
         candidates(["a", "b", "c", "d"])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["tea", "mate"],
+        ["u", "\u0308x", "ü"],  # a mark at the beginning joins nothing before it
+        ["u\u0308", "tea"],
+        ["\u1100", "\u1161"],  # two strings that would be one letter together
+        [],
+    ],
+)
+def test_normal_forms_of_many_are_those_of_each(texts: list[str]) -> None:
+    assert strings.normals(texts) == [normal(text) for text in texts]
+
+
+@pytest.mark.parametrize("wrong", ["", "a\ud800", 7])
+def test_many_strings_are_refused_as_one_is(wrong: Any) -> None:
+    with pytest.raises((ValueError, TypeError)) as alone:
+        normal(wrong)
+    with pytest.raises(type(alone.value)) as among:
+        strings.normals(["tea", wrong, "Zürich"])
+    assert str(among.value) == str(alone.value)

@@ -54,18 +54,31 @@ def key(text: str, number: int = 0) -> int:
     '0x35b6ca065e685142'
     """
     at = 8 * (number % KEYS)
-    return int.from_bytes(_digest(text)[at : at + 8], "little")
+    return int.from_bytes(_digest(normal(text))[at : at + 8], "little")
 
 
 def keys(texts: Iterable[str]) -> NDArray[np.uint64]:
     """Return the keys of many strings, one line for each of the four keys."""
-    digests = b"".join(_digest(text) for text in texts)
+    digests = b"".join(map(_digest, normals(texts)))
     by_text = np.frombuffer(digests, "<u8").reshape(-1, KEYS)
     return np.ascontiguousarray(by_text.T, np.uint64)
 
 
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(normal(text).encode()).digest()
+def normals(texts: Iterable[str]) -> list[str]:
+    """Return strings in normal form; those that are in it already are looked at all at once."""
+    listed = list(texts)
+    if not all(listed) or not all(type(text) is str for text in listed):
+        return [normal(text) for text in listed]
+    whole = "\n".join(listed)  # a letter that no other joins
+    if whole.isascii() or (
+        not isinstance(utf8(whole), int) and unicodedata.is_normalized("NFC", whole)
+    ):
+        return listed
+    return [normal(text) for text in listed]
+
+
+def _digest(form: str) -> bytes:
+    return hashlib.sha256(form.encode()).digest()
 
 
 def candidates(texts: Sequence[object], check: Callable[[object], str] = normal) -> tuple[str, ...]:
