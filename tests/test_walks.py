@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import murmurs as mm
+from murmurs.client import Reply
+from murmurs.client.state import InFile
 from murmurs.hashing import strings
 
 
@@ -56,3 +59,22 @@ def test_a_search_does_not_check_the_prefixes_that_it_made(calls: Calls) -> None
     found = asked.discover(counts)
     assert set(found.labels) >= {"abcd", "café"}
     assert len(forms) < 20 < found.tried  # the alphabet, and the strings that stand out
+
+
+SURVEY = mm.Survey("cafe", (mm.Question("hot", ["yes", "no"], epsilon=1.0),))
+
+
+def test_a_label_is_looked_up_once_for_an_answer(tmp_path: Path, calls: Calls) -> None:
+    client = mm.Client(SURVEY, tmp_path / "me.json")
+    found = calls(type(SURVEY.questions[0]), "answer")
+    client.answer({"hot": "yes"})
+    assert len(found) == 1
+
+
+def test_a_submission_is_sent_with_two_looks_at_the_state(tmp_path: Path, calls: Calls) -> None:
+    client = mm.Client(SURVEY, tmp_path / "me.json", delay=0)
+    client.answer({"hot": "yes"})
+    found = {name: calls(InFile, name) for name in ("locked", "read", "write")}
+    sent = client.send(lambda data: Reply(200, b'{"accepted": 1, "duplicates": 0}'))
+    assert (sent.taken, sent.waiting) == (1, 0)
+    assert {name: len(seen) for name, seen in found.items()} == {"locked": 2, "read": 2, "write": 2}

@@ -54,6 +54,11 @@ AT_ONCE = 50
 MOST_AT_ONCE = 500_000
 """The most bytes in one request, unless one submission has more."""
 
+_GIVEN_UP = (
+    "it may have been counted when it was first sent, perhaps over "
+    f"{CERTAIN_FOR // 86_400} days ago"
+)
+
 TOO_MANY = 429
 """The status with which a collector takes nothing for now; others leave room for doubt."""
 
@@ -235,7 +240,7 @@ class Client:
         locked while a request is under way.
         """
         transport = HTTP(to) if isinstance(to, str) else to
-        taken, problem = 0, None
+        taken, problem, refused = 0, None, list[Refusal]()
         alone: set[str] = set()
         try:
             time = self._time(transport)
@@ -244,49 +249,54 @@ class Client:
                 is_later = isinstance(error, NotSentError) or is_worth_waiting(state)
                 if is_later:
                     self._note_failure(state, None)
-            if is_later:
-                return Sent(0, (), self.queued, unreachable(error), self.next_send_after)
+                    return self._sent(state, 0, [], unreachable(error))
             time = NOT_ASKED  # somebody is there who does not answer that: what is in doubt waits
-        refused = self._give_up(time)
-        while batch := self._batch(alone, time):
-            self._begin(batch)
+        batch = self._begun(alone, time, refused)
+        while batch:
             reply, problem, is_sent = posted(transport, batch)
             heard, reason = ("failed", problem) if reply is None else meaning(reply, len(batch))
             time = time if time is None else told(reply) or time
-            if heard == "refused" and len(batch) > 1:
-                alone |= {one.id for one in batch}  # one of them is bad: find out which
-                with self._changing() as state:
-                    note_not_taken(state, batch)
-                continue
             with self._changing() as state:
-                if heard == "failed":
+                if heard == "refused" and len(batch) > 1:
+                    alone |= {one.id for one in batch}  # one of them is bad: find out which
+                    note_not_taken(state, batch)
+                elif heard == "failed":
                     if not is_sent or (reply is not None and reply.status == TOO_MANY):
                         note_not_taken(state, batch)
                     self._note_failure(state, reply)
-                    problem = reason
-                    break
-                state.failures = state.retry = 0
-                state.heard = told(reply) or state.heard
-                done = {one.id for one in batch}
-                state.queue = [one for one in state.queue if one.id not in done]
-            if heard == "refused":
-                assert reply is not None
-                refused.append(Refusal(batch[0].id, reply.status, reason or ""))
-            taken += len(batch) if heard == "taken" else 0
-        problem = problem or self._held_up(time)
-        return Sent(taken, tuple(refused), self.queued, problem, self.next_send_after)
+                    return self._sent(state, taken, refused, reason)
+                else:
+                    state.failures = state.retry = 0
+                    state.heard = told(reply) or state.heard
+                    done = {one.id for one in batch}
+                    state.queue = [one for one in state.queue if one.id not in done]
+                    if heard == "refused":
+                        assert reply is not None
+                        refused.append(Refusal(batch[0].id, reply.status, reason or ""))
+                    taken += len(batch) if heard == "taken" else 0
+                    if not state.queue:
+                        return self._sent(state, taken, refused, None)
+            batch = self._begun(alone, time)
+        with self._state.locked():
+            state = self._loaded()
+            problem = self._held_up(state, time)
+            return self._sent(state, taken, refused, problem)
 
-    def _held_up(self, time: int | None) -> str | None:
+    def _sent(self, state: State, taken: int, refused: list[Refusal], problem: str | None) -> Sent:
+        """Return what sending has done, and what it leaves."""
+        later = self._next_send_after(state)
+        return Sent(taken, tuple(refused), len(state.queue), problem, later)
+
+    def _held_up(self, state: State, time: int | None) -> str | None:
         """Return why something that is due was not sent, though no request failed now."""
         now = self._now()
-        with self._reading() as state:
-            due = self._all_due(state, now)
-            if due and self._retry(state, now) > now:
-                return "the last try failed, and it is too early for another"
+        due = self._all_due(state, now)
+        if due and self._retry(state, now) > now:
+            return "the last try failed, and it is too early for another"
         if not any(verdict(one, now, time) == "wait" for one in due):
             return None
-        with self._changing() as state:
-            self._note_failure(state, None)
+        self._note_failure(state, None)
+        self._state.write(state)
         return "the time is not known, and something may have been taken before"
 
     def _time(self, transport: Transport) -> int | None:
@@ -316,59 +326,49 @@ class Client:
         after, now = None if reply is None else reply.retry_after, self._now()
         state.retry = now + wait(state.failures, after, now, self._random)
 
-    def _give_up(self, time: int | None) -> list[Refusal]:
-        """Take out of the queue what may have been taken so long ago that it would count again."""
-        now = self._now()
-        with self._reading() as state:
-            due = [] if self._retry(state, now) > now else self._all_due(state, now)
-            old = {one.id for one in due if verdict(one, now, time) == "give up"}
-        if not old:
-            return []
-        with self._changing() as state:
-            state.queue = [one for one in state.queue if one.id not in old]
-        days = CERTAIN_FOR // 86_400
-        reason = f"it may have been counted when it was first sent, perhaps over {days} days ago"
-        return [Refusal(identity, 0, reason) for identity in sorted(old)]
-
     def _all_due(self, state: State, now: int) -> list[Queued]:
         return [one for one in state.queue if self._due_at(one, now) <= now]
 
-    def _begin(self, batch: list[Queued]) -> None:
-        """Note that submissions are about to be sent, and may arrive whatever happens then."""
-        ids = {one.id for one in batch}
-        with self._changing() as state:
-            for one in state.queue:
-                if one.id in ids:
-                    # An older state has no number of requests.
-                    one.requests = max(one.requests, 1) + 1 if one.tried else 1
-                    one.heard = one.heard if one.tried else state.heard
-                    one.tried = one.tried or max(self._now(), 1)
+    def _begun(
+        self, alone: set[str], time: int | None, refused: list[Refusal] | None = None
+    ) -> list[Queued]:
+        """Return the submissions of the next request, if it may be sent now.
 
-    def _batch(self, alone: set[str], time: int | None) -> list[Queued]:
-        """Return the submissions of the next request, if it may be sent now."""
+        They are noted as sent, since they may arrive whatever happens then. What may have been
+        taken so long ago that it would count again leaves the queue for ``refused``, if given.
+        """
         now = self._now()
-        with self._reading() as state:
+        with self._state.locked():
+            state = self._loaded()
             if self._retry(state, now) > now:
                 return []
-            due = self._all_due(state, now)
-        due = [one for one in due if verdict(one, now, time) in ("none", "send")]
-        batch, size = due[:1], len(due[0].data) if due else 0
-        for one in due[1:AT_ONCE]:
-            size += len(one.data)
-            if size > MOST_AT_ONCE or one.id in alone or batch[0].id in alone:
-                break
-            batch.append(one)
+            due = [(one, verdict(one, now, time)) for one in self._all_due(state, now)]
+            old = {one.id for one, said in due if said == "give up"}
+            if refused is not None and old:
+                state.queue = [one for one in state.queue if one.id not in old]
+                refused += [Refusal(identity, 0, _GIVEN_UP) for identity in sorted(old)]
+            batch = _together([one for one, said in due if said in ("none", "send")], alone)
+            for one in batch:
+                # An older state has no number of requests.
+                one.requests = max(one.requests, 1) + 1 if one.tried else 1
+                one.heard = one.heard if one.tried else state.heard
+                one.tried = one.tried or max(now, 1)
+            if batch or (refused is not None and old):
+                self._state.write(state)
         return batch
 
     @property
     def next_send_after(self) -> int | None:
         """When `send` has something to do, in seconds since 1970; None if nothing waits."""
         with self._reading() as state:
-            if not state.queue:
-                return None
-            now = self._now()
-            due = min(self._due_at(one, now) for one in state.queue)
-            return max(self._retry(state, now), due)
+            return self._next_send_after(state)
+
+    def _next_send_after(self, state: State) -> int | None:
+        if not state.queue:
+            return None
+        now = self._now()
+        due = min(self._due_at(one, now) for one in state.queue)
+        return max(self._retry(state, now), due)
 
     def _due_at(self, one: Queued, now: int) -> int:
         """Return when a submission is due: now, if a clock that went wrong said much later."""
@@ -435,6 +435,17 @@ class Client:
             state = self._loaded()
             yield state
             self._state.write(state)
+
+
+def _together(due: list[Queued], alone: set[str]) -> list[Queued]:
+    """Return as many as may be sent in one request."""
+    batch, size = due[:1], len(due[0].data) if due else 0
+    for one in due[1:AT_ONCE]:
+        size += len(one.data)
+        if size > MOST_AT_ONCE or one.id in alone or batch[0].id in alone:
+            break
+        batch.append(one)
+    return batch
 
 
 def _day(now: int) -> datetime.date:
