@@ -35,6 +35,7 @@ from murmurs import estimators
 from murmurs.estimators.empirical_bayes import saddlepoint
 from murmurs.inference.fitting import fitted
 from murmurs.inference.hadamard import BlockFit
+from murmurs.studies.laws import zipf
 
 Floats = NDArray[np.float64]
 MECHANISMS = {"KRR": mm.KRR, "OUE": mm.OUE, "Subset": mm.Subset, "Hadamard": mm.Hadamard}
@@ -46,12 +47,6 @@ FLOOR = 1e-6
 def geometric(k: int, mean: float) -> Floats:
     """Return the geometric distribution, cut off at k."""
     law = (mean / (1 + mean)) ** np.arange(k)
-    return np.asarray(law / law.sum())
-
-
-def zipf(k: int, s: float) -> Floats:
-    """Return shares proportional to 1 / rank^s."""
-    law = np.arange(1.0, k + 1) ** -s
     return np.asarray(law / law.sum())
 
 

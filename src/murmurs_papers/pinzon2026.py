@@ -14,8 +14,9 @@ from murmurs import estimators
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.mechanisms import KRR
-from murmurs.numerics.arrays import Floats, Integers
+from murmurs.numerics.arrays import Integers
 from murmurs.studies.errors import Solve, errors_of
+from murmurs.studies.laws import zipf
 from murmurs.studies.measured import Series, Table
 from murmurs.studies.running import Cell
 from murmurs_papers.drawing import line, number_grid, tidy
@@ -65,12 +66,6 @@ EPSILONS: dict[Scale, tuple[float, ...]] = {
 }
 TIMES: dict[Scale, int] = {"full": 100, "quick": 10, "tiny": 4}
 LARGE, LARGE_EPSILON = 10_000, 4.0
-
-
-def zipf(k: int, skew: float) -> Floats:
-    """Return shares proportional to rank^-skew."""
-    weights = np.arange(1, k + 1, dtype=np.float64) ** -skew
-    return np.asarray(weights / weights.sum())
 
 
 def cells(scale: Scale) -> list[Cell]:

@@ -26,6 +26,7 @@ from murmurs.kernels import compiled, reference
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import project
+from murmurs.studies.laws import geometric
 from tests import laws
 
 AnyMechanism = Mechanism[Any]
@@ -62,12 +63,6 @@ def least_squares(a: Floats, b: Floats) -> Floats:
     return minimum(
         lambda x: float(((a @ x - b) ** 2).sum()), lambda x: 2 * a.T @ (a @ x - b), a.shape[1]
     )
-
-
-def geometric(k: int) -> Floats:
-    """The law of the papers: geometric with mean k / 5, cut at k."""
-    weights = (k / (k + 5.0)) ** np.arange(k)
-    return np.asarray(weights / weights.sum())
 
 
 # Projection on the simplex

@@ -19,6 +19,7 @@ from murmurs.inference.fit import Target
 from murmurs.inference.fitting import fitted
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
+from murmurs.studies.laws import zipf
 from tests.goodness import FALSE_ALARM
 
 AnyMechanism = Mechanism[Any]
@@ -29,11 +30,6 @@ MEANS: list[AnyMechanism] = [
     mm.PermutedRR(k=6, epsilon=1.0, width=3, cohorts=3, salt=6),
 ]
 """The third is averaged because its few cohorts cannot tell six answers apart."""
-
-
-def zipf(k: int) -> Floats:
-    weights = 1 / np.arange(1.0, k + 1)
-    return np.asarray(weights / weights.sum())
 
 
 def by_definition(mechanism: Any, channel: Any) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from murmurs.numerics.arrays import Floats
 from murmurs.planning.identifiability import cohorts_needed, identifiable
 from murmurs.planning.loss_model import KINDS, Parameters
 from murmurs.planning.tuning import Tuning, expected_loss, tune
+from murmurs.studies.laws import zipf
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 6.0)
 S, FEW, N = 256, 64, 10**6
@@ -27,11 +28,6 @@ S, FEW, N = 256, 64, 10**6
 
 def geometric(size: int) -> Floats:
     law = (size / (5 + size)) ** (5 * np.arange(size) / size * 5)
-    return np.asarray(law / law.sum())
-
-
-def zipf(size: int, power: float = 1.0) -> Floats:
-    law = np.arange(1.0, size + 1) ** -power
     return np.asarray(law / law.sum())
 
 

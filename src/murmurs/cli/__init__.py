@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import click
 
+from murmurs import __version__
 from murmurs.cli.suggestions import Group
 from murmurs.present.text import printable
 
@@ -99,6 +100,6 @@ def _tidy(message: str, keep: str = "") -> str:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="murmurs")
+@click.version_option(__version__)
 def main() -> None:
     """Estimate how many people gave each answer, from randomised answers."""

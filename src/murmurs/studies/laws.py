@@ -16,9 +16,9 @@ def uniform(k: int) -> Floats:
     return np.full(k, 1 / k)
 
 
-def zipf(k: int) -> Floats:
-    """Return shares proportional to 1 / rank."""
-    return _scaled(1 / np.arange(1, k + 1))
+def zipf(k: int, power: float = 1.0) -> Floats:
+    """Return shares proportional to 1 / rank, or to another power of it."""
+    return _scaled(np.arange(1.0, k + 1) ** -power)
 
 
 def geometric(k: int) -> Floats:
