@@ -82,6 +82,15 @@ def usual_length(mechanism: Prefixes) -> int:
     return max(1, 3 * mechanism.lengths[-1] // 4)
 
 
+def chances_of(
+    mechanism: Prefixes, people: float, shares: Floats, length: int | None = None
+) -> Floats:
+    """Return the same for several shares, by default for strings of the usual length."""
+    letters = usual_length(mechanism) if length is None else length
+    each = [chance_of(mechanism, people, share, letters) for share in shares.ravel()]
+    return np.array(each).reshape(shares.shape)
+
+
 @cache
 def floor_of(mechanism: Prefixes, people: float, length: int | None = None) -> float:
     """Return the share above which strings up to a length are nearly always found.
