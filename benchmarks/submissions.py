@@ -26,7 +26,7 @@ from benchmarks.forms import processor
 
 import murmurs as mm
 from murmurs.client import Client
-from murmurs.submission import SubmissionForm, read_bytes, read_json
+from murmurs.submission import SubmissionForm, batches_in_bytes, batches_in_json
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 MECHANISMS: list[Any] = [
@@ -67,13 +67,13 @@ def reading(mechanism: Any, rounds: int) -> dict[str, float]:
     datas = b"".join(map(form.to_bytes, singles))
     one, one_data, large = form.to_json(singles[0]), form.to_bytes(singles[0]), form.to_bytes(many)
     works: dict[str, tuple[int, Callable[[], object]]] = {
-        "JSON, 100 people in one": (100, lambda: read_json(text, of)),
-        "JSON, 100 submissions": (100, lambda: read_json(texts, of)),
-        "JSON, one": (1, lambda: read_json(one, of)),
-        "bytes, 10,000 people in one": (10_000, lambda: read_bytes(large, of)),
-        "bytes, 100 people in one": (100, lambda: read_bytes(data, of)),
-        "bytes, 100 submissions": (100, lambda: read_bytes(datas, of)),
-        "bytes, one": (1, lambda: read_bytes(one_data, of)),
+        "JSON, 100 people in one": (100, lambda: batches_in_json(text, of)),
+        "JSON, 100 submissions": (100, lambda: batches_in_json(texts, of)),
+        "JSON, one": (1, lambda: batches_in_json(one, of)),
+        "bytes, 10,000 people in one": (10_000, lambda: batches_in_bytes(large, of)),
+        "bytes, 100 people in one": (100, lambda: batches_in_bytes(data, of)),
+        "bytes, 100 submissions": (100, lambda: batches_in_bytes(datas, of)),
+        "bytes, one": (1, lambda: batches_in_bytes(one_data, of)),
     }
     return {name: n / best(work, rounds) for name, (n, work) in works.items()}
 

@@ -81,14 +81,16 @@ def _from_bytes(
             or not data.startswith(kind.before, place)
             or not data.startswith(kind.after, place + ID.stop)
         ):
-            key = key_at(data, place)
+            key = key_at(data, place) if kinds else b""
             try:
                 if key not in kinds:
                     fingerprint = fingerprint_at(data, place)
                     if fingerprint not in forms:
                         forms[fingerprint] = form_of(fingerprint)
                     form = forms[fingerprint]
-                    kinds[key] = form, form.kind_at(data, place)
+                    kind = form.kind_at(data, place)
+                    key = kind.before + kind.after
+                    kinds[key] = form, kind
             except BadSubmissionError as error:
                 raise BadSubmissionError(error.reason, error.rule, count or None) from None
             _, kind = kinds[key]
