@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from murmurs import KRR, OUE, CountMeanSketch, Counts, Hadamard, HadamardSketch, Question, Subset
+from murmurs import (
+    KRR,
+    OUE,
+    CountMeanSketch,
+    Counts,
+    Hadamard,
+    HadamardSketch,
+    Product,
+    Question,
+    Subset,
+)
 
 RR = KRR(k=3, epsilon=1.0)
 UNARY = OUE(k=3, epsilon=1.0)
@@ -172,3 +182,11 @@ def test_counts_of_a_question_are_refused_with_the_way_out() -> None:
     question = Question("q", ["a", "b"], epsilon=1.0)
     with pytest.raises(TypeError, match=r"pass that of a question as question\.mechanism$"):
         Counts(question, 3, np.array([1, 2]))  # type: ignore[arg-type]
+
+
+def test_the_margin_of_all_questions_is_the_table_in_their_order() -> None:
+    both = Product([KRR(k=2, epsilon=1.0)] * 2)
+    counts = both.count([(0, 1), (0, 1), (1, 1)])
+    assert counts.margin(0, 1) == counts
+    assert counts.margin(1, 0).cells.tolist() == counts.cells.T.tolist() != counts.cells.tolist()
+    assert counts.margin(0).cells.tolist() == counts.margin(0).cells.tolist() == [2, 1]

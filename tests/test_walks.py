@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,10 @@ import pytest
 import murmurs as mm
 from murmurs.client import Reply
 from murmurs.client.state import InFile
+from murmurs.collect.results.compute import Counted, Task, compute
 from murmurs.hashing import strings
+from murmurs.inference.fit import Fit
+from murmurs.survey import rounds_of
 
 
 @pytest.fixture
@@ -78,3 +83,49 @@ def test_a_submission_is_sent_with_two_looks_at_the_state(tmp_path: Path, calls:
     sent = client.send(lambda data: Reply(200, b'{"accepted": 1, "duplicates": 0}'))
     assert (sent.taken, sent.waiting) == (1, 0)
     assert {name: len(seen) for name, seen in found.items()} == {"locked": 2, "read": 2, "write": 2}
+
+
+def test_a_joint_table_and_its_picture_share_cells_limits_and_margins(calls: Calls) -> None:
+    table = mm.Product([mm.KRR(k=3, epsilon=2.0), mm.KRR(k=2, epsilon=2.0)])
+    drink = mm.Question("drink", ["tea", "mate", "milk"], table.parts[0])
+    joint = mm.Joint(drink, mm.Question("old", ["no", "yes"], table.parts[1]))
+    people = {("tea", "no"): 5000, ("mate", "yes"): 4000, ("milk", "no"): 1000}
+    counts = joint.simulate(people, np.random.default_rng(1))
+    made, limits = calls(mm.Counts, "__post_init__"), calls(Fit, "limits")
+    drawn = calls(mm.JointEstimate, "_new_crosstab")
+    estimate = joint.estimate(counts)
+    assert "mate" in str(estimate)
+    estimate.plot()
+    assert len(drawn) == 1
+    assert len(limits) == 2  # of each share, and of all together for the marks
+    assert sorted(own.cells.shape for own in made) == [(2,), (3,)]
+
+
+def test_an_interval_is_computed_once_and_can_be_written_to(calls: Calls) -> None:
+    estimate = mm.estimate(mm.KRR(k=3, epsilon=1.0).count([0, 0, 1, 2]))
+    found = calls(Fit, "limits")
+    first = estimate.interval(0.9)
+    kept = first.copy()
+    first[:] = 7.0
+    np.testing.assert_array_equal(estimate.interval(0.9), kept)
+    estimate.columns(0.9), estimate.to_document(0.9), estimate.table(level=0.9)
+    assert len(found) == 1
+    assert not np.array_equal(estimate.interval(0.8), kept)
+
+
+@pytest.mark.parametrize(("as_text", "tables"), [(False, 0), (True, 1)])
+def test_a_result_is_rendered_in_the_form_that_was_asked_for(
+    as_text: bool, tables: int, calls: Calls
+) -> None:
+    counts = SURVEY.questions[0].count([0, 0, 1])
+    rounds = rounds_of({datetime.date(2027, 1, 4): 3}, SURVEY.terms, "different")
+    own = (Counted("all", counts.n, counts.cells, rounds),)
+    task = Task(SURVEY.to_json(), "hot", "estimate", own, as_text=as_text)
+    limits, drawn = calls(Fit, "limits"), calls(mm.Estimate, "table")
+    found = compute(task, lambda _: None)
+    assert (found.text is not None) == as_text
+    assert (len(limits), len(drawn)) == (1, tables)
+    parsed = calls(mm.Survey, "from_json")
+    again = compute(replace(task, as_text=True), lambda _: None)
+    assert parsed == []
+    assert again.document == found.document

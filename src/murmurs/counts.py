@@ -160,11 +160,18 @@ class Counts:
         >>> both.count([(0, 2), (1, 2)]).margin(1)
         Counts(mechanism=KRR(k=3, epsilon=1.0), n=2, cells=array([0, 0, 2]))
         """
-        mechanism = self.mechanism.select(questions)
-        channel = self.mechanism.channel
-        return Counts(
-            mechanism, self.n, channel.margin(self.cells, questions), self.times, self.again
-        )
+        mechanism = self.mechanism.select(questions)  # refuses what are no questions
+        if mechanism == self.mechanism and questions == tuple(range(len(questions))):
+            return self  # all of them
+        if questions not in self._margins:
+            cells = self.mechanism.channel.margin(self.cells, questions)
+            self._margins[questions] = Counts(mechanism, self.n, cells, self.times, self.again)
+        return self._margins[questions]
+
+    @cached_property
+    def _margins(self) -> dict[tuple[int, ...], Counts]:
+        """The margins that were asked for: estimators, tests and tables share them."""
+        return {}
 
     def __add__(self, other: object) -> Counts:
         if not isinstance(other, Counts):

@@ -130,12 +130,23 @@ class Estimate:
         level = real(level, "level", 0.5, 1 - 1e-9)
         each = 1 - (1 - level) / len(self.shares) if simultaneous else level
         scale, each = self._scale(target), min(each, 1 - 1e-14)
+        if (each, target) not in self._limits:
+            self._limits[each, target] = self._computed_limits(scale, each, target)
+        return self._limits[each, target].T.copy()
+
+    @cached_property
+    def _limits(self) -> dict[tuple[float, Target], Floats]:
+        """The limits that were computed, by the level of each share and the target."""
+        return {}
+
+    def _computed_limits(self, scale: Scale, each: float, target: Target) -> Floats:
+        """Return the lower and the upper limit of each share, one line for each share."""
         is_again = target == "population" and self.counts.again > 1
         limits = limits_again(self.fit, scale, each) if is_again else self.fit.limits(scale, each)
         both = self.fit.widen(limits)
         both[:, 0] = np.minimum(both[:, 0], np.maximum(self.shares, 0))
         both[:, 1] = np.maximum(both[:, 1], np.minimum(self.shares, 1))
-        return both.T
+        return both
 
     def score_interval(self, level: float, target: Target) -> Floats:
         """Return limits of the unbiased shares that may lie below zero; differences use them."""

@@ -179,7 +179,9 @@ def test_the_same_table_comes_as_csv_and_arrow(served: Running, token: str) -> N
 def test_a_result_as_text_has_the_table_and_the_promise(served: Running, token: str) -> None:
     question = SURVEY.question("drink")
     estimate = question.estimate(counts(served, "drink"))
+    first = served.get("/results/cafe/drink?level=0.9", token)  # kept, and without text
     reply = served.get("/results/cafe/drink?format=text&level=0.9", token)
+    assert served.get("/results/cafe/drink?level=0.9", token).body == first.body
     assert reply.headers["content-type"].startswith("text/plain")
     text = reply.body.decode()
     assert text.startswith(f"drink\n{6 * PEOPLE:,} reports\n\n{estimate.table(level=0.9)}\n\n")

@@ -21,6 +21,7 @@ from murmurs.collect.results.compute import (
     Counted,
     Kind,
     Options,
+    Result,
     Task,
     is_long,
     is_pooled,
@@ -102,6 +103,11 @@ class Asking:
     def only_complete(self) -> bool:
         """Whether the result is of days that are over: then it stays the same all day."""
         return self.collector.settings.only_complete(self.survey.terms.minimum_reports or 1)
+
+    def in_form(self, found: Result | None) -> Result | None:
+        """Return a result if it has the form that is asked for; those of the worker have all."""
+        has_it = found is not None and (self.query.format != "text" or found.text is not None)
+        return found if has_it else None
 
     @property
     def is_long(self) -> bool:

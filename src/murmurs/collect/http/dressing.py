@@ -25,10 +25,12 @@ def dressed(asking: Asking, result: Result) -> Result:
         "to": query.to,
         "segment": query.segment,
     }
-    return Result({**about, **result.document}, result.columns, _text(asking, result))
+    wanted = result.text if query.format == "text" else None
+    text = None if wanted is None else _text(asking, result, wanted)
+    return Result({**about, **result.document}, result.columns, text)
 
 
-def _text(asking: Asking, result: Result) -> str:
+def _text(asking: Asking, result: Result, table: str) -> str:
     """Return the result for people: the question, the table, and what protects the answers."""
     asked = asking.survey.asked(asking.name)
     numbers = result.document["reports"]
@@ -44,4 +46,4 @@ def _text(asking: Asking, result: Result) -> str:
     )
     promised = promise(asking.survey, asking.unit)
     told = fold(f"Privacy: {promised}".replace("\n", " "))
-    return f"{title}\n{reports}{segment}\n\n{fold(result.text)}\n\n{told}"
+    return f"{title}\n{reports}{segment}\n\n{fold(table)}\n\n{told}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -79,6 +80,8 @@ class Task:
     """Those of each period or segment."""
     options: Options = field(default_factory=Options)
     reports: tuple[bytes, ...] = ()
+    as_text: bool = True
+    """Whether the result is wanted as text too."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,8 @@ class Result:
 
     document: dict[str, Any]
     columns: dict[str, Any]
-    text: str
+    text: str | None
+    """None if nobody has asked for it."""
 
 
 def unit_of(survey: Survey, name: str) -> Asked:
@@ -124,7 +128,7 @@ def is_long(
 
 def compute(task: Task, progress: Progress) -> Result:
     """Return the result of a task."""
-    survey = Survey.from_json(task.survey)
+    survey = _published(task.survey)
     unit = unit_of(survey, task.question)
     estimates: dict[str, Estimate | Discovery] = {}
     for number, (name, n, cells, rounds, _) in enumerate(task.counts):
@@ -140,17 +144,23 @@ def compute(task: Task, progress: Progress) -> Result:
     return assuming(_result(task, estimates), task.counts)
 
 
+@lru_cache(maxsize=16)
+def _published(text: str) -> Survey:
+    return Survey.from_json(text)
+
+
 def _result(task: Task, estimates: dict[str, Estimate | Discovery]) -> Result:
     options = task.options
     if task.kind == "estimate":
         [found] = estimates.values()
-        return _shown(found, options)
+        return _shown(found, options, task.as_text)
     several = cast("dict[str, Estimate]", estimates)  # nobody searches to compare
     if task.kind == "trend":
         shown = trend(several, people=options.people, target=options.target)
-        return _shown_trend(shown, options)
+        return _shown_trend(shown, options, task.as_text)
     (first, one), (second, two) = several.items()
-    return _shown_difference(one.difference(two, options.target, names=(first, second)), options)
+    difference = one.difference(two, options.target, names=(first, second))
+    return _shown_difference(difference, options, task.as_text)
 
 
 def _estimate(
@@ -184,36 +194,41 @@ def _likely(asked: Asked, task: Task) -> Callable[[Counts], Estimate]:
     return likely
 
 
-def _shown(found: Estimate | Discovery, options: Options) -> Result:
+def _shown(found: Estimate | Discovery, options: Options, as_text: bool) -> Result:
     level, target = options.level, options.target
+    text = None
     if isinstance(found, Discovery):
         columns = {} if found.estimate is None else found.estimate.columns(level, target)
         document = {"summary": found.summary, **found.to_document(level, target)}
-        table = "" if found.estimate is None else found.estimate.table(level=level, target=target)
-        text = "\n\n".join(part for part in (table, found.summary) if part)
+        if as_text:
+            own = found.estimate
+            table = "" if own is None else own.table(level=level, target=target)
+            text = "\n\n".join(part for part in (table, found.summary) if part)
         return Result({"reports": found.counts.n, **document}, columns, text)
-    told = [found.explanation]
     if isinstance(found, JointEstimate):
         document = tested_document(found, level, target)
-        if tested := document.get("association"):
-            told.insert(0, tested["sentence"])
     else:
         document = found.to_document(level, target)
-    text = "\n".join([found.table(level=level, target=target), "", *told])
+    if as_text:
+        tested = document.get("association")
+        told = [tested["sentence"], found.explanation] if tested else [found.explanation]
+        text = "\n".join([found.table(level=level, target=target), "", *told])
     return Result({"reports": document.pop("n"), **document}, found.columns(level, target), text)
 
 
-def _shown_trend(found: Trend, options: Options) -> Result:
+def _shown_trend(found: Trend, options: Options, as_text: bool) -> Result:
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
-    reports = document.pop("n")
-    return Result({"reports": reports, **document}, found.columns(options.level), str(found))
+    reports, text = document.pop("n"), str(found) if as_text else None
+    return Result({"reports": reports, **document}, found.columns(options.level), text)
 
 
-def _shown_difference(found: Difference, options: Options) -> Result:
+def _shown_difference(found: Difference, options: Options, as_text: bool) -> Result:
     reports = [found.this.fit.n, found.other.fit.n]
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
-    notes = "".join(f"\nNote: {note}." for note in found.notes)
-    text = f"{found.table(level=options.level)}\n\n{found.conclusion}{notes}"
+    text = None
+    if as_text:
+        notes = "".join(f"\nNote: {note}." for note in found.notes)
+        text = f"{found.table(level=options.level)}\n\n{found.conclusion}{notes}"
     return Result({"reports": reports, **document}, found.columns(options.level), text)
 
 
@@ -244,5 +259,7 @@ def assuming(result: Result, counted: Sequence[Counted]) -> Result:
         columns["people"] = [people] * rows
     if "notes" in document:
         document["notes"] = [note for note in document["notes"] if not note.startswith("assumes ")]
-    lines = [line for line in text.splitlines() if not line.startswith("Note: assumes ")]
-    return Result(document, columns, "\n".join([*lines, f"Note: {said}."]))
+    if text is not None:
+        lines = [line for line in text.splitlines() if not line.startswith("Note: assumes ")]
+        text = "\n".join([*lines, f"Note: {said}."])
+    return Result(document, columns, text)

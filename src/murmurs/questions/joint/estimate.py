@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
@@ -349,7 +350,18 @@ class JointEstimate(Estimate):
         return {"questions": axes, **document}
 
     def _drawn(self, level: float, target: Target) -> Crosstab:
-        """Return what is drawn of a table of two questions."""
+        """Return what is drawn of a table of two questions, in text and in pictures."""
+        key = f"{level!r} {target!r}"  # neither is checked yet
+        if key not in self._crosstabs:
+            self._crosstabs[key] = self._new_crosstab(level, target)
+        return self._crosstabs[key]
+
+    @cached_property
+    def _crosstabs(self) -> dict[str, Crosstab]:
+        """The tables that were drawn."""
+        return {}
+
+    def _new_crosstab(self, level: float, target: Target) -> Crosstab:
         columns = super().columns(level, target)
         shares, low, high = (columns[name].reshape(self.sizes) for name in ("share", "low", "high"))
         first, second = self.names

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -129,17 +130,18 @@ def _now(
     going_on()
     changes = asking.collector.store.changes(asking.entry.fingerprint)
     key: Hashable = (asking.key, None)
-    found = jobs.find(key, changes)  # one that took a moment, of the same reports
+    found = asking.in_form(jobs.find(key, changes))  # one that took a moment, of the same reports
     if found is not None:
         return key, changes, found
     key = (asking.key, asking.look(changes))
     if asking.only_complete:
         changes = 0  # what arrives today changes nothing
-    found = jobs.find(key, changes)
+    found = asking.in_form(jobs.find(key, changes))
     if found is not None or asking.is_long:
         return key, changes, found
     try:
-        found = compute(asking.task(going_on), going_on)
+        task = replace(asking.task(going_on), as_text=asking.query.format == "text")
+        found = compute(task, going_on)
     except (ValueError, TypeError, ArithmeticError, ImportError) as error:
         raise RefusedError(400, "query", in_a_request(error)) from None
     jobs.keep(key, changes, found)
