@@ -17,7 +17,7 @@ from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS, MOST_ROWS, Chunk, Format, format_of, read_column
 from murmurs.files.segments import Segments
 from murmurs.mechanisms.mechanism import OpenMechanism
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 
 Run = TypeVar("Run", bound=Callable[..., Any])
@@ -70,7 +70,7 @@ class Columns(NamedTuple):
 
     def of(self, asked: Asked) -> Columns:
         """Return the columns that answers are read from: those of a joint have its names."""
-        if not isinstance(asked, Joint):
+        if len(asked.names) == 1:
             return self
         if self.column is not None or self.no_header:
             option = "--column" if self.column is not None else "--no-header"
@@ -154,10 +154,10 @@ def answers_in(
     path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Iterator[tuple[Answers, dict[str, Any]]]:
     """Return the answers to each question, with the options that apply to it."""
-    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
+    columns = by_question(asked, chunk)
     for question, own in each_question(asked, options):
-        part = chunk if rows is None else chunk._replace(values=rows[question.name])
-        yield Answers(path, part, question, is_text, rows is not None), own
+        part = chunk._replace(values=columns[question.name])
+        yield Answers(path, part, question, is_text, len(columns) > 1), own
 
 
 def refuse_answer(
@@ -190,10 +190,12 @@ def refuse_answer(
             chunk.refuse(path, position, what)
 
 
-def by_question(joint: Joint, chunk: Chunk) -> dict[str, list[Any]]:
-    """Return the rows of a chunk as a column for each question."""
-    columns = zip(*chunk.values, strict=True) if chunk.values else ((),) * len(joint.names)
-    return {name: list(column) for name, column in zip(joint.names, columns, strict=True)}
+def by_question(asked: Asked, chunk: Chunk) -> dict[str, Any]:
+    """Return the rows of a chunk as a column for each question; that of one question as it is."""
+    if len(asked.names) == 1:
+        return {asked.name: chunk.values}
+    columns = zip(*chunk.values, strict=True) if chunk.values else ((),) * len(asked.names)
+    return {name: list(column) for name, column in zip(asked.names, columns, strict=True)}
 
 
 def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
@@ -203,7 +205,7 @@ def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
     """
     if not given:
         return None
-    if not isinstance(asked, Joint):
+    if len(asked.names) == 1:
         if len(given) > 1:
             raise ValueError(f"{option} is given twice: {asked.name!r} takes one")
         return given[0]

@@ -25,7 +25,6 @@ from murmurs.cli import demo_devices as devices
 from murmurs.cli.output import Command, as_json, print_json, say
 from murmurs.client import HTTP, Client
 from murmurs.present.text import shares_table, table
-from murmurs.questions.joint import Joint
 from murmurs.submission import Submission
 from murmurs.survey.survey import Survey
 
@@ -224,7 +223,7 @@ def _tell_results(
     say(f"{reports:,} reports were encoded, submitted and stored in {seconds:.1f} s.")
     for name, result in results.items():
         asked = survey.asked(name)
-        text = asked.text if isinstance(asked, Joint) else asked.text or name
+        text = asked.text or name
         columns = _columns(result)
         truth = people.shares(survey, name, columns["answer"])
         say(f"\n{text}\n{result['reports']:,} reports\n")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from murmurs.client import Client
 from murmurs.client.sending import meaning
 from murmurs.client.transport import Transport
-from murmurs.questions.joint import Joint
-from murmurs.questions.question import Question
+from murmurs.mechanisms.products.closed import BETWEEN
 from murmurs.randomness.secure import Secure
 from murmurs.submission import ID_BYTES, Submission, SubmissionForm
 from murmurs.survey.survey import Survey
@@ -76,8 +74,7 @@ class People:
     def made(cls, survey: Survey, n: int) -> People:
         """Return n people."""
         rng = np.random.default_rng(7)
-        drinks, moods = survey.question("drink").labels, survey["sleep+mood"]
-        assert isinstance(moods, Joint)
+        drinks, moods = survey.question("drink").labels, survey.joint("sleep", "mood")
         names = [*PETS, *(f"pet number {i}" for i in range(1000))]
         rest = (1 - sum(PETS.values())) / 1000
         pets = rng.choice(len(names), n, p=[*PETS.values(), *[rest] * 1000])
@@ -103,11 +100,8 @@ class People:
     def shares(self, survey: Survey, name: str, labels: list[str]) -> list[float]:
         """Return the true share of each answer, with all that are not listed in the last one."""
         asked = survey.asked(name)
-        if isinstance(asked, Joint):
-            parts = zip(*(self.answers[question.name] for question in asked.questions), strict=True)
-            held = [asked.labels[asked.answer(part)] for part in parts]
-        else:
-            held = self.answers[name]
+        columns = (self.answers[name] for name in asked.names)
+        held = [BETWEEN.join(row) for row in zip(*columns, strict=True)]
         numbers = {label: number for number, label in enumerate(labels)}
         counts = np.zeros(len(labels), np.int64)
         for answer in held:
@@ -133,8 +127,7 @@ def submit(survey: Survey, people: People, first: int, transport: Transport) -> 
         part = slice(start, start + AT_ONCE)
         columns = {}
         for asked in survey.reported:
-            given: Any = {name: answers[part] for name, answers in people.answers.items()}
-            given = given[asked.name] if isinstance(asked, Question) else given
+            given = asked.pick({name: all_[part] for name, all_ in people.answers.items()})
             columns[asked.name] = asked.encode_many(given, random).tobytes()
         sizes = {asked.name: asked.mechanism.shape.size for asked in survey.reported}
         count = min(AT_ONCE, len(people) - start)

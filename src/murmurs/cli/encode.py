@@ -46,7 +46,7 @@ from murmurs.files.segments import segment_name, segment_parts
 from murmurs.files.tables import is_table
 from murmurs.mechanisms.designs.design import Design
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -220,9 +220,10 @@ def command(
 
 def _is_label(question: Asked) -> Callable[[str], bool] | None:
     """Return a test of whether a text is an answer rather than the name of a column."""
-    if isinstance(question, Joint) or question.is_open:
+    if len(question.names) > 1 or question.is_open:
         return None
-    return question.labels.__contains__
+    [single] = question.questions
+    return lambda text: single.place_of(text) is not None
 
 
 def _check_output(output: Path, names: Sequence[str], keep: Sequence[str], other: bool) -> None:
@@ -281,9 +282,8 @@ def _encoded(
     *,
     is_text: bool,
 ) -> Reports:
-    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
     try:
-        return asked.encode_many(chunk.values if rows is None else rows, random, **options)
+        return asked.encode_many(asked.pick(by_question(asked, chunk)), random, **options)
     except (TypeError, ValueError, OverflowError):
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
             refuse_bad(answers, own)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +25,7 @@ from murmurs.files.columns import Chunk
 from murmurs.files.labels import check_labels, labels_of
 from murmurs.files.tables import codes_of, write_table
 from murmurs.numerics.arrays import Integers
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.survey.budget import rounded_up
@@ -90,7 +90,7 @@ def sources_of(
 
 
 def _source(asked: Asked, column: str | None) -> Source:
-    if not isinstance(asked, Joint):
+    if len(asked.names) == 1:
         return Source(asked, (asked.name if column is None else column,))
     if column is not None:
         raise ValueError(
@@ -144,8 +144,12 @@ def write_private_table(
     kept: list[list[Any]] = [[] for _ in settings.keep]
     copies = {(place, keep) for place in range(len(names)) for keep in range(len(settings.keep))}
     wanted = tuple(column for source in sources for column in source.columns) + settings.keep
-    labels = {label for question in questions if not question.is_open for label in question.labels}
-    for path, chunk in _rows(paths, columns, wanted, labels):
+    listed_ones = [question for question in questions if not question.is_open]
+
+    def is_value(text: str) -> bool:
+        return any(question.place_of(text) is not None for question in listed_ones)
+
+    for path, chunk in _rows(paths, columns, wanted, is_value):
         if drop_missing:
             chunk = _complete(chunk, questions, options["missing"])
         cells = [list(cells) for cells in zip(*chunk.values, strict=True)] or [[] for _ in wanted]
@@ -178,11 +182,14 @@ def write_private_table(
 
 
 def _rows(
-    paths: Sequence[Path], columns: Columns, wanted: tuple[str, ...], labels: set[str]
+    paths: Sequence[Path],
+    columns: Columns,
+    wanted: tuple[str, ...],
+    is_value: Callable[[str], bool],
 ) -> Iterator[tuple[Path, Chunk]]:
     """Return the rows of files, as tuples; a text has one value in each.
 
-    A first line that has one of the labels in place of a name is refused: it is an answer.
+    A first line that has a value in place of a name is refused: it is an answer.
     """
     for path in paths:
         if len(wanted) == 1 and columns.kind(path) == "text" and columns.column is None:
@@ -190,7 +197,7 @@ def _rows(
                 yield path, chunk._replace(values=[(value,) for value in chunk.values])
         else:
             own = columns._replace(column=wanted)
-            for chunk in own.chunks(path, is_value=labels.__contains__):
+            for chunk in own.chunks(path, is_value=is_value):
                 yield path, chunk
 
 
@@ -231,13 +238,11 @@ def _encoded(
 ) -> Reports:
     asked = source.asked
     try:
-        if isinstance(asked, Joint):
-            rows = dict(zip(asked.names, answers, strict=True))
-            return asked.encode_many(
-                rows, random, missing=options["missing"], unknown=options["unknown"]
-            )
-        own = {option: found.get(asked.name) for option, found in options.items()}
-        return asked.encode_many(answers[0], random, missing=own["missing"], unknown=own["unknown"])
+        columns: Any = asked.pick(dict(zip(asked.names, answers, strict=True)))
+        own: dict[str, Any] = options
+        if len(asked.names) == 1:
+            own = {option: found.get(asked.name) for option, found in options.items()}
+        return asked.encode_many(columns, random, missing=own["missing"], unknown=own["unknown"])
     except (TypeError, ValueError, OverflowError):
         for question, values in zip(source.questions, answers, strict=True):
             part = Answers(path, chunk._replace(values=values), question, False, True)

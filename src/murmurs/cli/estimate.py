@@ -38,10 +38,8 @@ from murmurs.files.counts import read_counts
 from murmurs.files.exported import assumption, is_exported, read_exported
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
-from murmurs.mechanisms.strings.ngrams import NGrams
-from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.present.text import MARK
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 
 
 @click.command("estimate", cls=Command)
@@ -119,7 +117,8 @@ def command(
 
 def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
     """Return the strings to look for if the question is open; None are the question's own."""
-    if isinstance(question, Joint) and question.is_open and path is not None:
+    several = len(question.names) > 1
+    if several and question.is_open and path is not None:
         raise ValueError(
             f"{question.name!r} asks several questions: murmurs joint takes a list for each, as "
             "--candidates NAME=FILE"
@@ -130,10 +129,10 @@ def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
                 raise ValueError(f"question {question.name!r} has labels: it takes no {name}")
         return None
     if path is None:
-        if question.labels or isinstance(question, Joint):
+        if question.labels or several:
             return None
         way = "add --candidates, a file of the strings to look for, one per line"
-        if isinstance(question.mechanism, Prefixes | NGrams):
+        if question.searches:
             raise ValueError(
                 f"question {question.name!r} was asked so that its strings can be found: run "
                 f"murmurs discover; to look for strings of your own, {way}"

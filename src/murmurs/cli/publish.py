@@ -21,7 +21,7 @@ from murmurs.cli.output import (
 )
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.present.text import table
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.survey.budget import check_budgets, concerns
 from murmurs.survey.survey import Survey
 from murmurs.survey.terms import in_words
@@ -63,7 +63,9 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
     rows = [
         [
             question.name,
-            "any" if question.is_open else str(_answers(question)),
+            "any"
+            if question.is_open
+            else str(math.prod(len(q.labels) for q in question.questions)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             rounded_up(question.mechanism.epsilon_realised),
@@ -138,11 +140,6 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
             f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
             f"{there.short_fingerprint}: {way_out}publish to another file, or delete it first"
         )
-
-
-def _answers(asked: Asked) -> int:
-    """Return the number of answers, or of combinations of answers."""
-    return math.prod(asked.sizes) if isinstance(asked, Joint) else len(asked.labels)
 
 
 def _permanent(question: Asked) -> str:

@@ -19,8 +19,7 @@ from murmurs.files.labels import has_sets, report_names, sets_from_labels
 from murmurs.files.segments import segment_parts
 from murmurs.files.tables import numbers_are_labels
 from murmurs.mechanisms import KRR, Design
-from murmurs.questions.joint import Asked, Joint
-from murmurs.questions.single import Single
+from murmurs.questions.asked import Asked
 from murmurs.wire import BadReportError, Category, Reports
 from murmurs.wire.forms import COUNT_REPORTED, arrays
 
@@ -40,7 +39,7 @@ def counted_column(
     if reported is not None:
         columns = columns.of(question)
     if reported is not None and not has_sets(question):
-        nothing: Any = [[] for _ in question.names] if isinstance(question, Joint) else []
+        nothing: Any = question.pick({name: [] for name in question.names})
         question.count_reported(nothing, **reported)  # refuses what does not fit the question
     is_text = columns.kind(path) == "text"
     mechanism = question.mechanism
@@ -67,18 +66,17 @@ def counted_column(
 def _count_labels(
     path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Counts:
-    rows = by_question(asked, chunk) if isinstance(asked, Joint) else None
-    if isinstance(asked, Single) and has_sets(asked):
+    if len(asked.names) == 1 and has_sets(asked):
         return _count_sets(path, chunk, asked, options)
     try:
-        return asked.count_reported(chunk.values if rows is None else rows, **options)
+        return asked.count_reported(asked.pick(by_question(asked, chunk)), **options)
     except (TypeError, ValueError, OverflowError):
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
             _refuse_label(answers, own)
         raise
 
 
-def _count_sets(path: Path, chunk: Chunk, asked: Single, options: dict[str, Any]) -> Counts:
+def _count_sets(path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any]) -> Counts:
     """Count reports that are sets of answers, each a list of labels or, in a text, JSON."""
     if options["unknown"] is not None:
         raise ValueError(

@@ -15,7 +15,7 @@ from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.files.counts import read_stamped
 from murmurs.files.segments import segments_of
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 
 
 def estimates_of(
@@ -87,5 +87,4 @@ def _check_asked(start: Path, question: Asked, path: Path, asked: Asked) -> None
 
 def _answers(asked: Asked) -> list[tuple[str, bool, tuple[str, ...]]]:
     """Return what must be the same for shares to be compared, for each question."""
-    questions = asked.questions if isinstance(asked, Joint) else (asked,)
-    return [(question.name, question.is_open, question.labels) for question in questions]
+    return [(question.name, question.is_open, question.labels) for question in asked.questions]

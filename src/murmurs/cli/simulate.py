@@ -25,7 +25,7 @@ from murmurs.cli.output import (
 from murmurs.counts import Counts
 from murmurs.files.counts import write_counts
 from murmurs.mechanisms.mechanism import OpenMechanism
-from murmurs.questions.joint import Joint
+from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 
 
@@ -55,7 +55,7 @@ def command(
     contract = read_survey(survey)
     question = chosen_question(contract, name)
     random = None if seed is None else np.random.default_rng(seed)
-    if isinstance(question, Joint):
+    if len(question.names) > 1:
         counts = question.simulate(_read_combinations(people, question), random)
     else:
         [single] = question.questions
@@ -72,10 +72,10 @@ def _simulated(
     if isinstance(mechanism, OpenMechanism):
         drawn = mechanism.over(list(histogram)).simulate([*histogram.values(), 0], random)
         return Counts(mechanism, drawn.n, drawn.cells)
-    return mechanism.simulate(list(histogram.values()), random)
+    return question.simulate(list(histogram.values()), random)
 
 
-def _read_combinations(path: Path, joint: Joint) -> dict[tuple[str, ...], int]:
+def _read_combinations(path: Path, joint: Asked) -> dict[tuple[str, ...], int]:
     """Return the number of people with each combination of labels."""
     people: dict[tuple[str, ...], int] = {}
     total, questions = 0, joint.questions
