@@ -161,7 +161,13 @@ class Counts:
         Counts(mechanism=KRR(k=3, epsilon=1.0), n=2, cells=array([0, 0, 2]))
         """
         mechanism = self.mechanism.select(questions)  # refuses what are no questions
-        if mechanism == self.mechanism and questions == tuple(range(len(questions))):
+        if list(questions) != sorted(questions):
+            given = ", ".join(map(str, questions))
+            raise ValueError(
+                f"questions of a margin are in the order of the table, not {given}: say "
+                f"{', '.join(map(str, sorted(questions)))}"
+            )
+        if mechanism == self.mechanism:
             return self  # all of them
         if questions not in self._margins:
             cells = self.mechanism.channel.margin(self.cells, questions)
