@@ -67,7 +67,7 @@ class Client:
     """One device's side of a published survey.
 
     ``state`` is the path of one small file, which is private and saved durably, or a mapping that
-    the caller stores. It holds the device's secret, permanent responses, what was spent, and the
+    the caller stores. It contains the device's secret, permanent responses, what was spent, and the
     sealed submissions that wait to be sent. ``segment`` is the device's own, if the survey has
     segments. ``memory`` is for questions with permanent responses where the survey leaves it open,
     for all of them or by name; ``period`` then belongs to memory="period". ``limit`` is the app's

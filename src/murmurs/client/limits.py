@@ -150,7 +150,7 @@ def chance_of_draw(
 
 
 def draw(names: tuple[str, ...], each: int, random: Randomness) -> tuple[str, ...]:
-    """Return so many of the names, each set with the same probability, in their own order.
+    """Return that many of the names, each set with the same probability, in their own order.
 
     For i = 0, 1, ... the i-th place is exchanged with place i + below(len(names) - i); the first
     places are drawn.

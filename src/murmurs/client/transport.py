@@ -88,7 +88,7 @@ class HTTP:
         return self._asked(urllib.request.Request(self._url, body, self._headers, method="POST"))
 
     def time(self) -> int | None:
-        """Ask for nothing but the collector's time, which every answer tells, whatever its status.
+        """Ask for nothing but the collector's time, which is in every answer, whatever its status.
 
         The request has neither body nor key.
         """

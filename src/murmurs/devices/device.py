@@ -158,7 +158,7 @@ class Device(Generic[Report]):
 
     The device itself never changes. What "change" and "period" must remember is in ``state``, a
     mapping that the caller stores between reports, for example as JSON: save it first, then send
-    the report. It holds no value in plain text, except that without a first round (f = 0) the
+    the report. It contains no value in plain text, except that without a first round (f = 0) the
     stored response is the value. docs/longitudinal.md says what losing it costs.
 
     >>> import murmurs as mm

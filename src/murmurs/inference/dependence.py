@@ -30,7 +30,7 @@ RARE = 0.1
 
 @dataclass(frozen=True)
 class Strength:
-    """Cramér's V with its limits: 0 is independence, 1 means that one answer tells the other."""
+    """Cramér's V with its limits: 0 is independence, 1 means that one answer decides the other."""
 
     value: float
     low: float

@@ -221,7 +221,7 @@ def study(
     are left out, and `ErrorStudy.notes` names them; if none fits, that is an error.
 
     All estimators see the same counts. With the same seed a row has the same numbers, whatever else
-    is compared; without one, `ErrorStudy.seed` tells which was drawn.
+    is compared; without one, `ErrorStudy.seed` is the one that was drawn.
 
     ``rows`` is a folder of Parquet files, to which the errors of every repetition are added while
     the study runs. A study that was interrupted, or has grown since, measures only what is missing

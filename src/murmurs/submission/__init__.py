@@ -2,7 +2,7 @@
 
 A device sends the reports of one person to one or more questions of a survey; whoever passes on the
 reports of many people sends them in one submission too. A collector takes a submission whole or not
-at all, and counts it once, however often its id arrives. A request holds one submission or several.
+at all, and counts it once, however often its id arrives. A request has one submission or several.
 """
 
 from murmurs.submission.form import SubmissionForm

@@ -45,7 +45,7 @@ class Terms:
     ``title``, ``purpose`` and ``owner`` (a contact) are for people. A device answers a question at
     most once in each period ``every``, and spends at most ``lifetime_epsilon`` over all questions
     and days. ``epsilon_per`` is what it may spend in each day, week, month or year, as {"month":
-    2}; it is kept as pairs. With ``questions_each``, a device answers so many of the questions in
+    2}; it is kept as pairs. With ``questions_each``, a device answers that many questions in
     each period ``every``, drawn at random; a joint is drawn as one.
 
     ``memory`` says which of its reports share a permanent response (see `murmurs.Device`); with

@@ -23,7 +23,7 @@ _FEW = 16
 
 
 def smallest_unsigned(count: int) -> np.dtype[Any]:
-    """Return the smallest unsigned type that holds the numbers 0..count-1."""
+    """Return the smallest unsigned type for the numbers 0..count-1."""
     for name, limit in (("<u1", 2**8), ("<u2", 2**16), ("<u4", 2**32)):
         if count <= limit:
             return np.dtype(name)

@@ -37,7 +37,7 @@ class Product(Combined, Mechanism[tuple[Any, ...]]):
 
     Use it to learn joint tables: which answers to one question go with which to another. If the
     questions are known beforehand, a single mechanism whose answers are the combinations is far
-    more accurate for the same epsilon; a product also tells each question by itself.
+    more accurate for the same epsilon; a product also estimates each question by itself.
 
     Law: the report is a tuple of independent reports, one of each part; parts with cohorts use one
     cohort, drawn uniformly once. Combination (i, j) of k1 x k2 answers has the number i * k2 + j.

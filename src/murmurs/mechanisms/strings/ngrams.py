@@ -73,7 +73,7 @@ class NGrams(OpenMechanism[tuple[Any, ...]]):
     choices of r = ``together`` of the P = ceil(longest / size) positions, in lexical order. The
     report is a tuple of s, a report of the string by ``whole`` in cohort c, and for each chosen
     position i, in rising order, a report by ``gram`` in cohort c of characters i * size to
-    (i + 1) * size - 1 of the string padded with spaces. The positions tell nothing about the
+    (i + 1) * size - 1 of the string padded with spaces. The positions say nothing about the
     string, so e^epsilon is at most the ratio of ``whole`` times the r-th power of that of ``gram``.
 
     >>> asked = NGrams.splitting(4.39, longest=20)
