@@ -152,7 +152,7 @@ def test_files_that_are_not_aligned_are_refused(desk: Path) -> None:
     Path("few.csv").write_text("sugar\nyes\n")
     good("encode single.toml few.csv --question sugar --column sugar -o few.bin")
     message = refused("joint single.toml drink.bin few.bin -o out.json")
-    assert "there are 1 reports to 'sugar' and more to 'drink': one submission is one" in message
+    assert "'drink' has more reports than 'sugar', which has 1: one submission is one" in message
     assert "is there twice" in refused("joint single.toml drink.bin drink.bin")
     assert "drink.bin alone is not enough" in refused("joint single.toml drink.bin")
     assert "fingerprint" in refused("joint open.toml drink.bin few.bin")

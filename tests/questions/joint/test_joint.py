@@ -245,7 +245,7 @@ def test_columns_of_single_questions_are_sent_to_count_aligned() -> None:
 
 def test_rows_that_are_not_those_of_one_submission_are_refused() -> None:
     sugar = SUGAR.encode_many(["no"] * 5, rng())
-    with pytest.raises(ValueError, match="there are 4 reports to 'drink' and more to 'sugar': one"):
+    with pytest.raises(ValueError, match="'sugar' has more reports than 'drink', which has 4: one"):
         BOTH.count_aligned([DRINK.encode_many(["tea"] * 4, rng()), sugar])
     with pytest.raises(ValueError, match="reports to 2 questions are as many columns"):
         BOTH.count_aligned([sugar])

@@ -270,7 +270,8 @@ class Asking:
     def _too_few(self, needed: int, *, one_round: bool = False) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1
         each = " in each of two periods or segments" if needed > 1 else ""
-        said = f"results are shown from {minimum} reports on{each}: there are fewer so far"
+        reports = "1 report" if minimum == 1 else f"{minimum} reports"
+        said = f"results are shown from {reports} on{each}: there are fewer so far"
         if self.only_complete:
             said += " on days that are over"
         if one_round:

@@ -52,7 +52,7 @@ def aligned(
         if source.filled():
             short = next(s.name for s in sources if not s.filled())
             raise ValueError(
-                f"there are {done} reports to {shown(short)} and more to {shown(source.name)}: one "
+                f"{shown(source.name)} has more reports than {shown(short)}, which has {done}: one "
                 "submission is one row, with a report to every question"
             )
 
