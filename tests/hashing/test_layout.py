@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from murmurs.hashing import layout
-from murmurs.hashing.layout import Keyed, Layout, Listed, Ranked, first_ones
+from murmurs.hashing.layout import Keyed, Layout, ListedPlaces, Ranked, first_ones
 from murmurs.numerics.arrays import Integers
 
 patient = settings(deadline=None, max_examples=60)
@@ -169,14 +169,14 @@ def test_the_largest_table_is_hashed_without_overflow() -> None:
     assert places[-1].tolist() == [(2**16 - 1) * 2**16 + place for place in own[-1]]
 
 
-# Listed
+# ListedPlaces
 
 
 @patient
 @given(cases)
 def test_listed_places_are_those_they_were_listed_from(case: Case) -> None:
     (_, places), *_ = case.hashed.blocks()
-    listed_as(Listed(places, case.rows, case.width, case.hashes), case.sets)
+    listed_as(ListedPlaces(places, case.rows, case.width, case.hashes), case.sets)
 
 
 @patient
@@ -187,7 +187,7 @@ def test_selected_answers_keep_their_places(case: Case, data: st.DataObject) -> 
     sets = [case.sets[x] for x in some]
     (_, places), *_ = case.hashed.blocks()
     listed_as(case.hashed.select(some), sets)
-    listed_as(Listed(places, case.rows, case.width, case.hashes).select(some), sets)
+    listed_as(ListedPlaces(places, case.rows, case.width, case.hashes).select(some), sets)
 
 
 # Ranked

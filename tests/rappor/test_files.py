@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from murmurs import KRR, Counts, Rappor, estimate
-from murmurs.hashing.layout import Listed
+from murmurs.hashing.layout import ListedPlaces
 from murmurs.mechanisms import Mapped
 from murmurs.rappor import csv_files
 from murmurs.rappor.counts import read_counts, write_counts
@@ -340,7 +340,7 @@ def test_counts_are_read_and_written(tmp_path: Path) -> None:
     write_counts(tmp_path / "again.csv", counts)
     assert (tmp_path / "again.csv").read_text() == COUNTS
     places = np.array([[0], [3]], np.uint32)
-    over = Counts(Mapped(TINY, ("tea",), map=Listed(places, 2, 3)), counts.n, counts.cells)
+    over = Counts(Mapped(TINY, ("tea",), map=ListedPlaces(places, 2, 3)), counts.n, counts.cells)
     write_counts(tmp_path / "again.csv", over)
     assert (tmp_path / "again.csv").read_text() == COUNTS
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from murmurs import kernels
 from murmurs.channels.repeats import ONCE, Repeats
-from murmurs.hashing.layout import Layout, Listed, Places, first_ones
+from murmurs.hashing.layout import Layout, ListedPlaces, Places, first_ones
 from murmurs.numerics.arrays import Floats, Integers
 
 MOST_SOLVED = 1200
@@ -208,7 +208,7 @@ class Solver:
         nowhere = layout.rows * layout.width
         placed = np.where(strange < layout.width, starts + strange, nowhere).astype(np.uint32)
         every = np.concatenate([layout.all_places(), placed], axis=1)
-        both = Listed(every, layout.rows, layout.width, layout.hashes)
+        both = ListedPlaces(every, layout.rows, layout.width, layout.hashes)
         gram = dataclasses.replace(self, layout=both).gram
         cross, alone = gram[layout.k :, : layout.k], np.diag(gram)[layout.k :]
         return float((self._form(cross, inverse) / alone).mean())

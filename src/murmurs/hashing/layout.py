@@ -109,7 +109,7 @@ class Layout(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Listed(Layout):
+class ListedPlaces(Layout):
     """Buckets as a given list: permutations of a closed alphabet, or another system's hash."""
 
     places: Places
@@ -132,10 +132,10 @@ class Listed(Layout):
         """Return all buckets at once."""
         yield slice(0, self.k), self.places
 
-    def select(self, answers: Integers) -> Listed:
+    def select(self, answers: Integers) -> ListedPlaces:
         """Return the layout of some of the answers."""
         kept = np.ascontiguousarray(self.places[:, answers])
-        return Listed(kept, self.rows, self.width, self.hashes)
+        return ListedPlaces(kept, self.rows, self.width, self.hashes)
 
     def bits(self) -> Integers:
         """Return the buckets within their rows, one line for each hash; ``width`` is none."""
@@ -143,7 +143,7 @@ class Listed(Layout):
         return np.asarray(np.minimum(self.places.astype(np.int64) - first, self.width))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Listed):
+        if not isinstance(other, ListedPlaces):
             return NotImplemented
         same = (self.rows, self.width, self.hashes) == (other.rows, other.width, other.hashes)
         return same and np.array_equal(self.places, other.places)
@@ -265,17 +265,17 @@ class Ranked(Layout):
         return hash_keys(np.arange(self.k, dtype=np.uint64), seed)
 
     @cached_property
-    def _kept(self) -> Listed:
+    def _kept(self) -> ListedPlaces:
         places = np.empty((self.rows, self.k), np.uint32)
         for row in range(self.rows):
             places[row] = row * self.width + self.places_in(row)[0]
-        return Listed(places, self.rows, self.width)
+        return ListedPlaces(places, self.rows, self.width)
 
     def blocks(self) -> Iterator[tuple[slice, Places]]:
         """Return all buckets at once."""
         return self._kept.blocks()
 
-    def select(self, answers: Integers) -> Listed:
+    def select(self, answers: Integers) -> ListedPlaces:
         """Return the layout of some of the answers."""
         return self._kept.select(answers)
 
@@ -361,11 +361,11 @@ def first_ones(places: Integers, width: int) -> Integers:
     return places
 
 
-def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> Listed:
+def listed(bits: Places | Integers, cohorts: int, width: int, hashes: int) -> ListedPlaces:
     """Return the layout of bits, one line for each hash of each cohort; each bit counts once."""
     places = np.empty(bits.shape, np.uint32)
     for cohort in range(cohorts):
         own = slice(cohort * hashes, (cohort + 1) * hashes)
         found = first_ones(bits[own].astype(np.int64), width)
         places[own] = np.where(found < width, found + cohort * width, cohorts * width)
-    return Listed(places, cohorts, width, hashes)
+    return ListedPlaces(places, cohorts, width, hashes)

@@ -13,7 +13,7 @@ import numpy as np
 from murmurs import estimators
 from murmurs.boundary.checks import shown
 from murmurs.estimators.estimation import Estimate
-from murmurs.hashing.layout import Listed
+from murmurs.hashing.layout import ListedPlaces
 from murmurs.inference.association import Association
 from murmurs.inference.association import association as test_association
 from murmurs.mechanisms.hashed.candidates import OTHER
@@ -108,7 +108,7 @@ def _detected(name: str, over: Mapped, counts: Any, level: float) -> Mapped:
             f"no string of the map of {shown(name)} is detected in {counts.n} reports: collect "
             "more reports, or look for other strings"
         )
-    assert isinstance(over.map, Listed)
+    assert isinstance(over.map, ListedPlaces)
     names = tuple(over.candidates[i] for i in kept.tolist())
     return Mapped(over.mechanism, names, map=over.map.select(kept))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import LONGEST_LINE, is_digits, lines, refuse
-from murmurs.hashing.layout import Listed, Places, listed
+from murmurs.hashing.layout import ListedPlaces, Places, listed
 from murmurs.mechanisms.longitudinal.mapped import Mapped
 from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.numerics.arrays import Booleans, Integers
@@ -45,7 +45,7 @@ def read_map(path: Path, rappor: Rappor) -> Mapped:
     if not parts:
         refuse(path, 1, "there is no string in the map")
     places = np.concatenate(parts, axis=1)
-    layout = Listed(places, rappor.cohorts, rappor.width, rappor.hashes)
+    layout = ListedPlaces(places, rappor.cohorts, rappor.width, rappor.hashes)
     return Mapped(rappor, tuple(labels), map=layout)
 
 

@@ -24,7 +24,7 @@ import murmurs as mm
 from murmurs import Derived, Device, Given, Rappor
 from murmurs.hashing import schemes
 from murmurs.hashing.cityhash import hash64, hash64_with_seed, seeded_many
-from murmurs.hashing.layout import Listed, listed
+from murmurs.hashing.layout import ListedPlaces, listed
 from murmurs.mechanisms import from_document
 from murmurs.mechanisms.hashed.cohorts import Over
 from murmurs.mechanisms.longitudinal.mapped import Mapped
@@ -384,7 +384,7 @@ def test_a_map_takes_the_place_of_a_hash() -> None:
 
 def test_a_map_of_another_size_is_refused() -> None:
     rappor = Rappor(width=8, hashes=2, cohorts=4, f=0.5, p=0.25, q=0.75, scheme="map")
-    map_ = Listed(np.zeros((6, 1), np.uint32), rows=3, width=8, hashes=2)
+    map_ = ListedPlaces(np.zeros((6, 1), np.uint32), rows=3, width=8, hashes=2)
     with pytest.raises(
         ValueError, match="a map of 1 strings, 3 cohorts, 8 bits and 2 hashes does not"
     ):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from murmurs.boundary.checks import integers
-from murmurs.hashing.layout import Layout, Listed, listed
+from murmurs.hashing.layout import Layout, ListedPlaces, listed
 from murmurs.mechanisms.hashed.cohorts import Over
 from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.numerics.arrays import first_outside
@@ -21,7 +21,7 @@ from murmurs.wire import CohortBits
 class Mapped(Over[CohortBits]):
     """RAPPOR over candidates whose bits are given as a map, whatever the hash."""
 
-    map: Listed = field(kw_only=True)
+    map: ListedPlaces = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
