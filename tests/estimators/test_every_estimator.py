@@ -12,7 +12,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, cast
 
@@ -29,8 +29,10 @@ from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
 from murmurs.estimators.estimation import Estimate
+from murmurs.inference.block_tails import block_limits
 from murmurs.inference.fit import Target
 from murmurs.inference.fitting import fitted
+from murmurs.inference.tails import tail_limits
 from murmurs.mechanisms import Over, Product
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.mechanisms.strings.over_ngrams import OverNGrams
@@ -103,6 +105,30 @@ def over(chosen: list[Pair]) -> Callable[[Any], Any]:
 
 
 every = pytest.mark.parametrize("name", BY_NAME)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def equal_limits_once() -> Iterator[None]:
+    """Find limits from exact tails once for equal arguments: most estimators ask for the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("murmurs.inference.fit.tail_limits", remembered(tail_limits))
+        patch.setattr("murmurs.inference.hadamard.block_limits", remembered(block_limits))
+        yield
+
+
+def remembered(function: Callable[..., Floats]) -> Callable[..., Floats]:
+    """A function of arrays and other values that computes nothing twice."""
+    known: dict[Any, Floats] = {}
+
+    def call(*given: Any) -> Floats:
+        key = tuple(
+            (g.dtype, g.shape, g.tobytes()) if isinstance(g, np.ndarray) else g for g in given
+        )
+        if key not in known:
+            known[key] = function(*given)
+        return known[key].copy()
+
+    return call
 
 
 @cache
@@ -607,10 +633,10 @@ POPULATIONS: dict[str, Callable[[int], Any]] = {
     "Zipf 1.3": lambda k: np.arange(1, k + 1) ** -1.3,
     "geometric": lambda k: (k / (k + 5)) ** np.arange(k),
 }
-REPETITIONS, SELDOM = 12, 3
+REPETITIONS, SELDOM = 8, 2
 
 ALWAYS = ["simplex"]
-"""In every repetition, also with wrong intervals; the others in every third one."""
+"""In every repetition, also with wrong intervals; the others in every second one."""
 
 # em is likelihood, or refused; selection is for open questions, see test_selection.py; the last two
 # are for several questions, see test_joint.py
@@ -677,7 +703,7 @@ def rows_of(estimate: Estimate, truths: dict[Target, Floats], setting: Setting) 
 
 @cache
 def study() -> tuple[Row, ...]:
-    """Simulate the whole grid once; most estimators join in every third repetition only."""
+    """Simulate the whole grid once; most estimators join in every second repetition only."""
     rng = np.random.default_rng(20_260)
     rows: list[Row] = []
     grid = itertools.product(KINDS, ALPHABETS, EPSILONS, PEOPLE, POPULATIONS)
