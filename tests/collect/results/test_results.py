@@ -259,6 +259,7 @@ def test_a_trend_and_a_comparison_are_those_of_the_library(served: Running, toke
     )
     one = served.get("/results/cafe/drink/trend?by=month", token)
     assert (one.status, one.error) == (404, "few")
+    assert "shown from 1 report on" in one.document["reason"]
 
     found = served.get(
         "/results/cafe/drink/compare?segment=north&other_segment=south", token
