@@ -10,6 +10,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -114,8 +115,11 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        """The anchor of its title."""
-        return re.sub(r"[^\w-]", "", self.path.lower())
+        """The anchor of its title; of mm.estimate and mm.Estimate the second has a number."""
+        plain = re.sub(r"[^\w-]", "", self.path.lower())
+        above = itertools.takewhile(lambda own: own is not self, _on_page(_page_of(self)))
+        before = sum(own.path.lower() == self.path.lower() for own in above)
+        return f"{plain}-{before}" if before else plain
 
     @cached_property
     def text(self) -> str:
@@ -129,7 +133,7 @@ class Entry:
     @property
     def sentence(self) -> str:
         """The first sentence of it."""
-        first = " ".join(self.text.split("\n\n")[0].split())
+        first = " ".join(self.text.replace("``", "`").split("\n\n")[0].split())
         return re.split(r"(?<=[.:]) (?=[A-Z])", first)[0].rstrip(".:")
 
 
@@ -309,16 +313,21 @@ def _link(found: Entry) -> str:
     return f"{_page_of(found)}.md#{found.anchor}"
 
 
+@cache
+def _on_page(page: str) -> tuple[Entry, ...]:
+    """Return the entries of a page, in its order."""
+    order = {f"mm.{name}": place for place, name in enumerate(GROUPS[page][1])}
+    own = [entry for entry in entries() if _page_of(entry) == page]
+    return tuple(sorted(own, key=lambda entry: order.get(entry.path, len(order))))
+
+
 def pages() -> dict[str, str]:
     """Return the pages by name."""
     out = {}
     index = [INTRODUCTION]
-    on = {entry: _page_of(entry) for entry in entries()}
-    for page, (title, names, modules) in GROUPS.items():
-        own = [e for e in entries() if on[e] == page]
-        order = {f"mm.{name}": place for place, name in enumerate(names)}
-        own.sort(key=lambda e: order.get(e.path, len(order)))
-        lines = [f"- [`{e.path}`]({page}.md#{e.anchor}): {e.sentence}" for e in own]
+    for page, (title, _, modules) in GROUPS.items():
+        own = _on_page(page)
+        lines = [f"- [`{e.path}`]({_link(e)}): {e.sentence}" for e in own]
         index.append(f"## [{title}]({page}.md)\n\n" + "\n".join(lines) + "\n")
         told = [f"# {title}", "[All public names](index.md)"]
         for module in modules:

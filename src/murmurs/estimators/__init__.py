@@ -66,7 +66,7 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "base_cut": base_cut,
     "norm_cut": norm_cut,
 }
-"""tests/estimators/test_every_estimator.py tests each estimator listed here."""
+"""All estimators of counts, by name; tests/estimators/test_every_estimator.py tests each."""
 
 
 Estimator = str | Callable[[Counts], Estimate]
