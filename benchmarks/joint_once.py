@@ -62,7 +62,7 @@ def by_structure(counts: mm.Counts, shape: tuple[int, int]) -> Floats:
         0.0,
         1,
     )
-    table = np.maximum(shrink_ratios(found)[0], 0) + 1e-9 * base
+    table = np.maximum(shrink_ratios(found).cells, 0) + 1e-9 * base
     return rake(table, [((0,), margins[0]), ((1,), margins[1])])
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -122,15 +123,23 @@ class Between:
         return np.clip(share, self.low, self.high)
 
 
-def shrink_ratios(rest: Residual) -> tuple[Floats, float]:
-    """Return the shrunk cells, which are not yet raked, and the degrees of freedom they spent."""
+class Shrunk(NamedTuple):
+    """Shrunk cells, not yet raked; degrees of freedom they spent; how likely association is."""
+
+    cells: Floats
+    spent: float
+    association: float
+
+
+def shrink_ratios(rest: Residual) -> Shrunk:
+    """Return the shrunk cells of a table."""
     used = rest.base > 1e-12
     cells = _cells(rest, used)
     ratios = cells.estimates / cells.base
     seen = ratios - 6 * np.sqrt(cells.even) / cells.base  # surely exceeded by the cell's ratio
     limits = edges(1.5 * float(np.where(seen > 0, ratios, 0).max(initial=0)))
     likelihoods = np.concatenate([_likelihoods(cells.part(at), limits) for at in _blocks(cells)])
-    law = _learn(likelihoods, limits, rest.free_part)
+    law, independent = _learn(likelihoods, limits, rest.free_part)
     posteriors = likelihoods  # in its place
     posteriors *= law
     posteriors /= posteriors.sum(axis=1, keepdims=True)
@@ -140,7 +149,7 @@ def shrink_ratios(rest: Residual) -> tuple[Floats, float]:
     out = np.zeros(rest.base.shape)
     out[used] = (1 - weight) * means + weight * common
     spent = rest.free_part * float(np.clip(variances / cells.even, 0, 1.5).sum())
-    return out, spent
+    return Shrunk(out, spent, 1 - independent)
 
 
 def _cells(rest: Residual, used: Booleans) -> Cells:
@@ -173,19 +182,23 @@ def _likelihoods(cells: Cells, limits: Floats) -> Floats:
     return np.asarray(out / out.max(axis=1, keepdims=True))
 
 
-def _learn(likelihoods: Floats, limits: Floats, free_part: float) -> Floats:
-    """Return the distribution of the ratios; cells count as many as the margins leave free."""
+def _learn(likelihoods: Floats, limits: Floats, free_part: float) -> tuple[Floats, float]:
+    """Return the distribution of the ratios, and the probability that all of them are one.
+
+    Cells count as many as the margins leave free.
+    """
     prior, laws = ratio_laws(limits)
     evidence = free_part * np.log(likelihoods @ laws.T + TINY).sum(axis=0) + np.log(prior)
     weights = np.exp(evidence - evidence.max())
-    guess = weights / weights.sum() @ laws + 1e-9
+    weights /= weights.sum()
+    guess = weights @ laws + 1e-9
     count = len(likelihoods)
     pseudo = PSEUDO + PSEUDO_PART * count
     law = guess
     for _ in range(STEPS):
         data = free_part * law * ((1 / (likelihoods @ law)) @ likelihoods)
         law = (data + pseudo * guess) / (free_part * count + pseudo)
-    return np.asarray(law)
+    return np.asarray(law), float(weights[0])
 
 
 def _moments(cells: Cells, posteriors: Floats, limits: Floats) -> tuple[Floats, Floats]:

@@ -23,7 +23,6 @@ from murmurs.estimators.residual import (
     residual_in_cohorts,
     side_of,
 )
-from murmurs.numerics import normal
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.tables import Axes, beyond, margin, outer, rake
 
@@ -36,7 +35,7 @@ LOW_RANK_PRIOR = 0.3
 LEAST_NOISE_PART = 0.05
 """The least part of the variance that is taken to be noise and not sampling."""
 
-LEAST_WEIGHT = 0.01
+LEAST_WEIGHT = 0.005
 """Least squares are left out of large tables, in which they would have less weight than this.
 
 There the degrees of freedom they spend are underestimated, as their noise is not exactly even.
@@ -62,10 +61,11 @@ def joint(counts: Counts, *, why: str = ASKED) -> Estimate:
     it: a low-rank fit (`murmurs.estimators.low_rank`), and least squares among tables without
     negative cells, which is best where many combinations are impossible. They are mixed with
     weights exp(-risk / 4), where the risks are unbiased estimates of their squared errors in units
-    of the noise (Stein 1981), times weights beforehand: that of least squares is 2 / (2 + free
-    cells), as large tables of least squares have many spikes that are noise, times the square of
-    the chance that a table of independent answers would have a smaller statistic. The result is
-    raked to the margins, so it agrees with the estimates of the single questions.
+    of the noise (Stein 1981), times weights beforehand: that of least squares is 1 / (1 + free
+    cells), as large tables of least squares have many spikes that are noise. The mixture counts by
+    the probability that the answers are associated at all, given the ratios; the shrunk ratios by
+    themselves, which are nearly one where little stands out, count by the rest. The result is raked
+    to the margins, so it agrees with the estimates of the single questions.
 
     Of three or more questions all pairs are estimated in this way first. The table with these pairs
     and nothing beyond takes the place of independence, and the result agrees with it on all pairs.
@@ -146,15 +146,16 @@ def _table(counts: Counts) -> tuple[Floats, tuple[str, ...]]:
         return _raked(rest.estimates, base, margins), tuple(notes)
     if not stands_out(rest.statistic, rest.freedom):
         notes.append(_hidden(count))
-    shrunk, spent = shrink_ratios(rest)
-    table = _raked(shrunk, base, margins)
+    shrunk = shrink_ratios(rest)
+    table = mixed = _raked(shrunk.cells, base, margins)
     free = free_cells(base.shape, order)
     if len(sides) == 2:
         low_rank = LowRank(rest.estimates - base, (sides[0], sides[1]), counts.n)
-        table = _mixed(_Fit(table, spent, 1 - LOW_RANK_PRIOR), rest, low_rank, margins)
+        mixed = _mixed(_Fit(table, shrunk.spent, 1 - LOW_RANK_PRIOR), rest, low_rank, margins)
     elif free <= MOST_FREE:
         few = 1 / (1 + free**2)
-        table = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
+        mixed = (1 - few) * table + few * _raked(_least_squares(rest), base, margins)
+    table = table + shrunk.association * (mixed - table)
     return table / table.sum(), tuple(notes)
 
 
@@ -177,9 +178,8 @@ def _mixed(
     """Return shrunk ratios, the low-rank fit and least squares, mixed by their estimated risks."""
     low, spent = low_rank.shrunk()
     fits = [shrunk, _Fit(_raked(rest.base + low, rest.base, margins), spent, LOW_RANK_PRIOR)]
-    prior = 2 / (2 + free_cells(rest.base.shape, rest.order))
+    prior = 1 / (1 + free_cells(rest.base.shape, rest.order))
     if prior > LEAST_WEIGHT:
-        prior *= chance_below(rest.statistic, rest.freedom) ** 2
         fits = [fit._replace(prior=(1 - prior) * fit.prior) for fit in fits]
         nearest = _least_squares(rest)
         fits.append(_Fit(_raked(nearest, rest.base, margins), face_dimension(nearest), prior))
@@ -217,19 +217,12 @@ def _least_squares(rest: Residual) -> Floats:
 
 
 def stands_out(statistic: float, freedom: int) -> bool:
-    """Return whether a chi-square statistic is above about 95 % of what chance gives."""
-    return _as_normal(statistic, freedom) > STANDS_OUT
+    """Return whether a chi-square statistic is above about 95 % of what chance gives.
 
-
-def chance_below(statistic: float, freedom: int) -> float:
-    """Return the probability that chance gives a smaller chi-square statistic."""
-    return float(normal.below(np.array([_as_normal(statistic, freedom)]))[0])
-
-
-def _as_normal(statistic: float, freedom: int) -> float:
-    """Return the cube root of Wilson and Hilferty (1931), which is nearly standard normal."""
+    Its cube root is nearly normal (Wilson and Hilferty 1931).
+    """
     scale = 2 / (9 * freedom)
-    return (math.cbrt(statistic / freedom) - 1 + scale) / math.sqrt(scale)
+    return (math.cbrt(statistic / freedom) - 1 + scale) / math.sqrt(scale) > STANDS_OUT
 
 
 def _hidden(count: int) -> str:
