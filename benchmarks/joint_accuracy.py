@@ -7,6 +7,7 @@ JSON. Errors are l1 distances from the table of the respondents.
 
 - grid: pairs of k-ary randomised response, four epsilons (for each question), 10^4 to 10^6 people;
   also one report of the combination with twice the epsilon.
+- small: tables of 2 x 3 to 4 x 4 at strong noise, and what any rule must lose (joint_small.py).
 - unary: pairs of OUE, 10^4 people, tables of up to 160 cells, next to EM on the reports.
 - paper: the setting of tables 1 and 2 of Fanti, Pihur and Erlingsson (2016).
 - readings: what their table 2 may mean (joint_readings.py).
@@ -35,7 +36,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[_name] = "1"
 
 import numpy as np
-from benchmarks import joint_once, joint_readings
+from benchmarks import joint_once, joint_readings, joint_small
 from numpy.typing import NDArray
 
 import murmurs as mm
@@ -154,6 +155,17 @@ def run_grid(row: Row) -> Row:
         for number in range(max(row["repeat"] // ROUND, 1))
     ]
     return {**row, "l1": {name: float(np.mean([r[name] for r in rounds])) for name in rounds[0]}}
+
+
+def small(repeat: int) -> list[Row]:
+    """Return the rows of small tables at strong noise."""
+    return [{"part": "small", **setting, "repeat": repeat} for setting in joint_small.settings()]
+
+
+def run_small(row: Row) -> Row:
+    """Return a row with the errors of small tables."""
+    with warnings.catch_warnings(action="ignore", category=estimators.NoiseDominates):
+        return {**row, **joint_small.compared(row, generator(row))}
 
 
 # Pairs of unary encodings
@@ -394,6 +406,7 @@ def run_large(row: Row) -> Row:
 
 RUN: dict[str, Callable[[Row], Row]] = {
     "grid": run_grid,
+    "small": run_small,
     "unary": run_unary,
     "paper": run_paper,
     "readings": run_readings,
@@ -525,6 +538,10 @@ def page(rows: list[Row]) -> str:
         "Errors relative to EM:",
         "",
         *split(pairs, ["joint", "independence", "simplex", "shrinkage", "once"]),
+        "",
+        "### Small tables at strong noise",
+        "",
+        *joint_small.section(parts["small"]),
         "",
         "### One report of the combination, and its rows and columns",
         "",
@@ -705,6 +722,8 @@ def write(rows: list[Row], folder: Path) -> None:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _rounded(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_rounded(v) for v in value]
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
@@ -726,6 +745,7 @@ def main() -> None:
         return
     wanted = {
         "grid": grid(options.repeat),
+        "small": small(max(options.repeat // 2, 1)),
         "unary": unary(max(options.repeat // 2, 1)),
         "paper": paper(5 * options.repeat),
         "readings": readings(max(options.repeat // 2, 1)),
