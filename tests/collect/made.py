@@ -9,7 +9,7 @@ import numpy as np
 
 from murmurs.collect.stores.store import Part, keeps_reports
 from murmurs.counts import Counts
-from murmurs.questions.joint import Asked, Joint
+from murmurs.questions.asked import Asked
 from murmurs.submission import Submission, SubmissionForm
 from murmurs.survey.survey import Survey
 
@@ -85,10 +85,11 @@ FORMS = {survey.fingerprint: SubmissionForm(survey) for survey in (EVERY_KIND, P
 
 
 def answers(asked: Asked, n: int, rng: np.random.Generator) -> Any:
-    if isinstance(asked, Joint):
-        return {question.name: answers(question, n, rng) for question in asked.questions}
-    strings = asked.labels or ("tea", "Luna", "oat milk")
-    return [strings[i] for i in rng.integers(len(strings), size=n)]
+    columns = {}
+    for question in asked.questions:
+        strings = question.labels or ("tea", "Luna", "oat milk")
+        columns[question.name] = [strings[i] for i in rng.integers(len(strings), size=n)]
+    return asked.pick(columns)
 
 
 def submission(

@@ -188,3 +188,15 @@ def test_an_answer_that_is_no_label_gets_only_ways_out_that_devices_have() -> No
     devices = mm.Devices(drink, 2, memory="change", random=np.random.default_rng(1))
     with pytest.raises(ValueError, match=r"first answer number 1 \(from 0\): correct them$"):
         devices.report(["tea", "milk"])
+
+
+def test_a_device_answers_questions_that_are_reported_as_one_combination() -> None:
+    drink = mm.Question("drink", ["tea", "mate"], epsilon=1.0)
+    sugar = mm.Question("sugar", ["yes", "no"], epsilon=1.0)
+    losue = mm.LOSUE(4, epsilon=1.0, epsilon_permanent=2.0)
+    both = mm.Joint(drink, sugar, once=True, mechanism=losue)
+    device: mm.Device[Any] = mm.Device(both, bytes(32), memory="value")
+    alone = mm.Device(losue, bytes(32), "drink+sugar", memory="value")
+    assert device.unit(("mate", "yes")) == alone.unit(2)
+    with pytest.raises(ValueError, match="this is not an answer to 'sugar'"):
+        device.report(("mate", "secret"))

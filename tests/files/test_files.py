@@ -22,7 +22,7 @@ from murmurs.files.headers import LONGEST_HEADER
 from murmurs.files.pooled import PeopleError
 from murmurs.files.reports import BLOCK, count_reports, read_reports, write_reports
 from murmurs.mechanisms.mechanism import Mechanism
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.wire import Reports
 
 RR, UNARY, SETS = KRR(k=300, epsilon=2.0), OUE(k=5, epsilon=1.0), Subset(k=17, epsilon=2.0, w=2)

@@ -23,7 +23,7 @@ from murmurs.cli.suggestions import Choice
 from murmurs.files.headers import is_header_of_reports
 from murmurs.present.layout import WIDTH, fold
 from murmurs.present.text import UNPRINTABLE, printable
-from murmurs.questions.joint import Asked
+from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
 MOST_PEOPLE = 2**62

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from murmurs.boundary.checks import index, shown, whole
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.mechanisms.settling import LEFT_OPEN
-from murmurs.questions.single import Single
+from murmurs.questions.asked import Asked
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.sources import Chance, as_randomness
 from murmurs.randomness.verbs import Randomness
@@ -185,13 +185,13 @@ class Device(Generic[Report]):
         default_factory=dict, kw_only=True, repr=False, compare=False
     )
 
-    asked: Single | None = field(default=None, init=False, repr=False, compare=False)
+    asked: Asked | None = field(default=None, init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:
 
         def __init__(
             self,
-            mechanism: Longitudinal[Report] | Single,
+            mechanism: Longitudinal[Report] | Asked,
             secret: bytes,
             question: str = "",
             *,
@@ -201,7 +201,7 @@ class Device(Generic[Report]):
 
     def __post_init__(self) -> None:
         given: object = self.mechanism
-        if isinstance(given, Single):
+        if isinstance(given, Asked):
             object.__setattr__(self, "asked", given)
             object.__setattr__(self, "mechanism", given.mechanism)
             if self.question is None:

@@ -170,12 +170,3 @@ class Single(Asked):
         1000
         """
         return already.count_reported(self, reported, drop_missing, unknown)
-
-    def as_reports(
-        self, reported: object, *, drop_missing: bool = False, unknown: str | None = None
-    ) -> tuple[Reports, NDArray[np.bool_]]:
-        """Return answers that were randomised already as reports, and which of them are there.
-
-        The reports in place of those that are missing mean nothing.
-        """
-        return already.as_reports(self, reported, drop_missing, unknown)

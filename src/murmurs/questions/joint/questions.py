@@ -28,6 +28,7 @@ from murmurs.questions.joint.estimate import JointEstimate, combined
 from murmurs.questions.joint.parts import as_question, check_questions, in_common_cohorts
 from murmurs.questions.joint.people import Combinations, combinations_of, histogram
 from murmurs.questions.joint.rows import aligned
+from murmurs.questions.reported import as_reports
 from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
@@ -315,8 +316,8 @@ class Joint(Asked):
         columns, theres = [], []
         for question, column in zip(self.questions, columns_of(data, self.names), strict=True):
             try:
-                reports, there = question.as_reports(
-                    column, drop_missing=drop_missing, unknown=strange.get(question.name)
+                reports, there = as_reports(
+                    question, column, drop_missing, strange.get(question.name)
                 )
             except (TypeError, ValueError) as error:
                 raise _about(question, error) from None
