@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
+from murmurs.collect.http import dressing
 from murmurs.collect.http.collector import Settings
 from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.routes import results
@@ -174,6 +175,21 @@ def test_the_same_table_comes_as_csv_and_arrow(served: Running, token: str) -> N
     reply = served.get("/results/cafe/drink?format=arrow", token)
     table = pa.ipc.open_stream(io.BytesIO(reply.body)).read_all()
     assert table.drop_columns("people").equals(estimate.to_arrow())
+
+
+def test_the_promise_is_written_only_for_a_result_as_text(
+    served: Running, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[object] = []
+
+    def promised(survey: object, asked: object) -> str:
+        written.append(asked)
+        return "kept"
+
+    monkeypatch.setattr(dressing, "promise", promised)
+    for form, times in (("json", 0), ("csv", 0), ("arrow", 0), ("text", 1)):
+        assert served.get(f"/results/cafe/drink?format={form}&level=0.8", token).status == 200
+        assert len(written) == times
 
 
 def test_a_result_as_text_has_the_table_and_the_promise(served: Running, token: str) -> None:
