@@ -25,12 +25,14 @@ SOURCE = Path(__file__).parent.parent / "src"
 
 NUMPY = "import numpy"
 QUESTION = 'mm.Question("drink", ["espresso", "filter", "tea", "nothing"], epsilon=1.0)'
-HELP = 'import sys; sys.argv = ["murmurs", "--help"]; from murmurs.cli import main; main()'
+COMMAND = "import sys; sys.argv = {!r}.split(); from murmurs.cli import main; main()"
 STARTS = {
     "`import murmurs`": "import murmurs",
     "`import murmurs as mm; mm.KRR`": "import murmurs as mm; mm.KRR",
     "`mm.Question(...)`, the first": f"import murmurs as mm; {QUESTION}",
-    "`murmurs --help`": HELP,
+    "`import click`": "import click",
+    "`murmurs --help`": COMMAND.format("murmurs --help"),
+    "`murmurs estimate --help`": COMMAND.format("murmurs estimate --help"),
 }
 
 MAKING = f"""
