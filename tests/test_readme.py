@@ -41,7 +41,7 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "files"),
     [
-        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "visits.csv", "both.csv"]),
+        ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "both.csv"]),
         ("collecting.md", ["commute.toml", "commute_2.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
