@@ -1,6 +1,6 @@
 """The page about the papers: tables and figures run again, from the rows of `murmurs reproduce`.
 
-``murmurs reproduce all --out FOLDER`` makes the rows, with ``--quick`` fewer of them; then
+``murmurs reproduce all -o FOLDER`` makes the rows, with ``--quick`` fewer of them; then
 ``python -m benchmarks.papers FOLDER`` writes docs/results/papers.md, papers.json and the figures in
 docs/results/papers/. Where the full grid is there it is taken, otherwise the quick one; what has
 not been run at all is run quickly. ``--estimate`` measures the processor time of some cells of

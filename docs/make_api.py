@@ -181,6 +181,7 @@ def signature(name: str, thing: Any) -> str:
 
 
 def _annotated(given: Any) -> Any:
+    given = getattr(given, "__forward_arg__", given)  # as a NamedTuple has it
     return Written(given) if isinstance(given, str) else given
 
 

@@ -13,7 +13,8 @@ import click
 import murmurs_papers as papers
 from murmurs import __version__
 from murmurs.boundary.writing import writing
-from murmurs.cli.output import Command, FilePath, as_json, existing_file, print_json, say
+from murmurs.cli.options import Command, FilePath, as_json, existing_file, flag
+from murmurs.cli.output import Form, say
 from murmurs.cli.progress import progress_bar
 from murmurs.present.text import table
 from murmurs_papers import lezia2020_tables
@@ -25,9 +26,10 @@ from murmurs_papers.reproducing import Reproduction, reproduce, state
 
 @click.command("reproduce", cls=Command)
 @click.argument("names", nargs=-1)
-@click.option("--quick", is_flag=True, help="Run fewer repetitions on smaller grids.")
+@flag("--quick", "Run fewer repetitions on smaller grids.")
 @click.option(
-    "--out",
+    "-o",
+    "--output",
     type=FilePath(file_okay=False),
     default="reproduced",
     show_default=True,
@@ -55,11 +57,11 @@ from murmurs_papers.reproducing import Reproduction, reproduce, state
 def command(
     names: tuple[str, ...],
     quick: bool,
-    out: Path,
+    output: Path,
     seed: int,
     processes: int,
     census: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Run tables and figures of the papers again, and compare.
 
@@ -78,24 +80,23 @@ def command(
         longer = {e.name: e for e in lezia2020_tables.tables(read_census(census))}
         wanted = [longer.get(e.name, e) for e in wanted]
     if not names:
-        _list(wanted, out, seed, as_json)
+        _list(wanted, output, seed, form)
         return
     _check_installed()
     documents = []
     for experiment in wanted:
-        with _interruptible(experiment.name, out), progress_bar(experiment.name) as progress:
+        with _interruptible(experiment.name, output), progress_bar(experiment.name) as progress:
             found = reproduce(
-                experiment, scale, seed, folder=out, processes=processes, progress=progress
+                experiment, scale, seed, folder=output, processes=processes, progress=progress
             )
-        pictures = found.save(out)
-        _keep_findings(found, out)
+        pictures = found.save(output)
+        _keep_findings(found, output)
         files = [str(path) for path in pictures]
         documents.append({**found.to_document(), "version": __version__, "files": files})
-        if not as_json:
+        if form.kind == "text":
             above = "\n\n" if len(documents) > 1 else ""
             say(f"{above}{report(found)}\n\nFigure: {pictures[0]} and .svg")
-    if as_json:
-        print_json(documents)
+    form.show(json=lambda: documents, text=lambda: None)
 
 
 @contextlib.contextmanager
@@ -127,13 +128,14 @@ def _keep_findings(found: Reproduction, out: Path) -> None:
         file.write(report(found, limit=10**6).encode() + b"\n")
 
 
-def _list(experiments: list[Experiment], out: Path, seed: int, as_json: bool) -> None:
+def _list(experiments: list[Experiment], out: Path, seed: int, form: Form) -> None:
     rows = [[e.name, e.title, _state(e, out, seed)] for e in experiments]
-    if as_json:
-        print_json([dict(zip(("name", "title", "state"), row, strict=True)) for row in rows])
-        return
-    say(table(["experiment", "title", f"state in {out}"], rows, left=3))
-    say(f"\nTo run one: murmurs reproduce {rows[0][0]}; --quick runs fewer repetitions.")
+    keys, heads = ("name", "title", "state"), ["experiment", "title", f"state in {out}"]
+    advice = f"To run one: murmurs reproduce {rows[0][0]}; --quick runs fewer repetitions."
+    form.show(
+        json=lambda: [dict(zip(keys, row, strict=True)) for row in rows],
+        text=lambda: f"{table(heads, rows, left=3)}\n\n{advice}",
+    )
 
 
 def _state(experiment: Experiment, out: Path, seed: int) -> str:

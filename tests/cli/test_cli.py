@@ -21,7 +21,7 @@ from click.testing import CliRunner, Result
 
 import murmurs as mm
 from murmurs import Survey
-from murmurs.cli import Commands, main
+from murmurs.cli import HELPS, main
 from murmurs.collect.stores import open_store
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.reports import read_reports, write_reports
@@ -51,8 +51,8 @@ mechanism = {name = "Dictionary", epsilon = 8.0, longest = 4}
 """)
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter"] * 40
 PEOPLE = "espresso,1000\nfilter,500\ntea,2500\nnothing,7\n"
-every = pytest.mark.parametrize("name", Commands.NAMES)
-every_that_ends = pytest.mark.parametrize("name", [n for n in Commands.NAMES if n != "serve"])
+every = pytest.mark.parametrize("name", HELPS)
+every_that_ends = pytest.mark.parametrize("name", [n for n in HELPS if n != "serve"])
 
 
 @pytest.fixture
@@ -151,7 +151,40 @@ def test_the_help_describes_each_command_in_a_whole_sentence(group: str) -> None
 
 def test_the_help_lists_the_commands_in_the_order_of_the_path_of_the_data() -> None:
     lines = good("-h").partition("Commands:")[2].splitlines()
-    assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == Commands.NAMES
+    assert [line.split()[0] for line in lines if re.match("  [a-z]", line)] == list(HELPS)
+
+
+@every
+def test_the_list_of_commands_has_the_first_sentence_of_each_command(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.get_short_help_str(limit=80) == HELPS[name]
+    assert command.name == name
+
+
+def test_the_list_of_commands_is_printed_without_numpy_and_without_any_command() -> None:
+    program = "import sys; from murmurs.cli import main; main(['--help'], standalone_mode=False);"
+    program += "print([m for m in sys.modules if m.startswith(('murmurs', 'numpy', 'msgspec'))])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    loaded = done.stdout.decode().splitlines()[-1]
+    assert loaded == "['murmurs', 'murmurs.cli.suggestions', 'murmurs.cli']"
+
+
+def test_a_command_of_another_package_is_listed_where_that_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "  reproduce " in good("--help")
+    monkeypatch.setattr("murmurs.cli.find_spec", lambda name: None)
+    assert "reproduce" not in good("--help")
+    assert "there is no command 'reproduce'" in run("reproduce").stderr
+
+
+def test_every_command_within_a_group_has_one_example_too() -> None:
+    for name in ("token", "store", "rappor"):
+        group = main.get_command(click.Context(main), name)
+        assert isinstance(group, click.Group)
+        for member in group.commands.values():
+            assert (member.help or "").count(f"  murmurs {name} {member.name} ".rstrip()) == 1
 
 
 def test_from_a_survey_to_an_estimate(desk: Path) -> None:
@@ -208,7 +241,7 @@ def test_one_of_several_questions_is_chosen(desk: Path) -> None:
 
 
 def test_an_estimator_is_chosen_by_name(desk: Path) -> None:
-    document = json.loads(good("estimate counts.json --method unbiased --json"))
+    document = json.loads(good("estimate counts.json --estimator unbiased --json"))
     assert document["method"] == "unbiased"
     assert "asked for by name" in document["why"]
 
@@ -224,7 +257,7 @@ def test_the_mechanisms_are_listed_from_the_best_to_the_worst() -> None:
 
 
 def test_the_demo_runs_without_a_terminal() -> None:
-    text = good("demo --people 500")
+    text = good("demo --respondents 500")
     assert re.search(r"The collector is at http://127\.0\.0\.1:\d+; 500 devices submit to it", text)
     assert "1,500 reports were encoded, submitted and stored in " in text
     for line in ("drink in the morning?", "name of your pet?", "sleep × mood"):
@@ -233,7 +266,7 @@ def test_the_demo_runs_without_a_terminal() -> None:
 
 
 def test_a_demo_that_is_told_to_end_leaves_no_collector_and_no_directory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "murmurs", "demo", "--people", "300000"]
+    command = [sys.executable, "-m", "murmurs", "demo", "--respondents", "300000"]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as demo:
         assert demo.stdout is not None
@@ -251,7 +284,7 @@ def test_a_demo_that_is_told_to_end_leaves_no_collector_and_no_directory(tmp_pat
 
 def test_the_demo_tells_the_truth_beside_the_estimate() -> None:
     """False alarm 2e-9 in 21 shares, of secure chance; labels in another order would fail."""
-    document = json.loads(good("demo --people 20000 --json"))
+    document = json.loads(good("demo --respondents 20000 --json"))
     assert list(document["questions"]) == ["drink", "pet", "sleep+mood"]
     for result in document["questions"].values():
         assert result["reports"] == 20_000
@@ -322,7 +355,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ("estimate answers.txt", None, "; if it has reports or answers, run murmurs count first"),
     ("estimate people.csv", None, "; if it has reports or answers, run murmurs count first"),
     ("estimate coffee.toml", None, "; if it is a survey, run murmurs count with it first"),
-    ("estimate counts.json --method best", None, "'best' is not"),
+    ("estimate counts.json --estimator best", None, "'best' is not"),
     ("mechanisms --answers 1", None, "k must be from 2 to 1000000, not 1"),
     ("mechanisms --epsilon 0", None, "epsilon must be from 1e-06 to 700, not 0"),
     ("mechanisms --respondents 0", None, "0 is not in the range 1<=x<="),
@@ -339,7 +372,7 @@ BAD_LINES: list[tuple[str, str | None, str]] = [
     ),
     ("reproduce fig1", None, "there is no experiment 'fig1': run murmurs reproduce for their na"),
     ("reproduce all --census people.csv", None, "people.csv, line 1: there is no column Military"),
-    ("demo --people 99", None, "99 is not in the range 100<=x<=10000000."),
+    ("demo --respondents 99", None, "99 is not in the range 100<=x<=10000000."),
     ("poll", None, "there is no command 'poll'"),
 ]
 

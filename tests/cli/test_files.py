@@ -25,8 +25,8 @@ import pytest
 from click.testing import CliRunner
 
 from murmurs import Rappor, Survey
-from murmurs.cli import Commands, main
-from murmurs.cli.output import Command, new_file
+from murmurs.cli import HELPS, main
+from murmurs.cli.options import Command, new_file
 from murmurs.files.counts import add_counts, read_counts, write_counts
 from murmurs.files.reports import count_reports, read_reports, write_reports
 from murmurs.rappor.reports import write_reports as write_rappor_reports
@@ -137,7 +137,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def test_every_command_that_has_an_output_is_among_the_writers() -> None:
     """The table above is complete, and every command compares its files."""
     found = []
-    for name in Commands.NAMES:
+    for name in HELPS:
         command = main.get_command(click.Context(main), name)
         group = command.commands.values() if isinstance(command, click.Group) else [command]
         for member in group:
@@ -458,7 +458,7 @@ def test_control_characters_in_labels_and_names_do_not_reach_the_terminal(desk: 
         run("estimate \x1b[2J"),
         run("count coffee.json \x1b[2J -o x"),
         run("\x1b[2J"),
-        run("estimate answers.txt --method \x1b[2J"),
+        run("estimate answers.txt --estimator \x1b[2J"),
     ]
     assert [result.exit_code for result in said] == [0] * 4 + [2] * 7
     for result in said:
@@ -490,7 +490,11 @@ def test_csv_keeps_strings_as_they_are_for_programs(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "text", "sentence"),
     [
-        ("estimate monday.json --csv --json", None, "--csv and --json print the same in two ways"),
+        (
+            "estimate monday.json --csv --json",
+            None,
+            "--csv and --json print the same in different forms: give one",
+        ),
         ("estimate monday.json --plot noext", None, "--plot noext: the name must end with .png, "),
         ("estimate monday.json --plot a.xyz", None, "--plot a.xyz: the name must end with .png, "),
         ("estimate monday.json --level 1", None, "1.0 is not in the range 0.5<=x<=0.999999999."),

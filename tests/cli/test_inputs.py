@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from murmurs import Survey
 from murmurs.cli import main
-from murmurs.cli.inputs import _files
 from murmurs.files.counts import read_counts
+from murmurs.files.inputs import find_files
 from murmurs.files.reports import read_reports
 
 SURVEY = Survey.from_toml("""
@@ -62,9 +62,9 @@ def test_files_of_reports_in_a_folder_are_added_up() -> None:
 
 
 def test_files_come_in_the_order_of_their_numbers() -> None:
-    names = [path.name for path in _files(Path("days"))]
+    names = [path.name for path in find_files(Path("days"))]
     assert names == [f"day{day}.txt" for day in range(1, 12)]
-    assert [path.name for path in _files(Path("days/*1.txt"))] == ["day1.txt", "day11.txt"]
+    assert [path.name for path in find_files(Path("days/*1.txt"))] == ["day1.txt", "day11.txt"]
 
 
 def test_the_rows_of_several_files_follow_each_other_in_reports() -> None:

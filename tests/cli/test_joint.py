@@ -179,7 +179,7 @@ def test_programs_get_json_and_csv_and_a_picture(desk: Path) -> None:
     assert document["association"]["p_value"] < 1e-6
     assert document["cramers_v"]["level"] == 0.9
     assert document["questions"][0]["name"] == "drink"
-    lines = good("joint out.json --csv --method unbiased").splitlines()
+    lines = good("joint out.json --csv --estimator unbiased").splitlines()
     assert lines[0].startswith("drink,sugar,share,low,high")
     assert len(lines) == 7
     good("joint out.json --plot table.png")
@@ -222,7 +222,7 @@ def test_some_of_the_questions_have_a_table_of_their_own(desk: Path) -> None:
         Path("three.json").unlink()
     Path("three.toml").write_text(QUESTIONS + third + both)
     good("simulate three.toml people.csv --question drink+sugar+milk -o three.json --seed 1")
-    line = "joint three.json --question drink --question milk --method em"
+    line = "joint three.json --question drink --question milk --estimator em"
     assert "Estimator: em." in good(line)
 
 
@@ -230,7 +230,7 @@ def test_open_questions_take_a_list_each(desk: Path) -> None:
     good("encode open.toml answers.csv --question word+sugar -o word.bin --seed 2")
     good("count open.toml word.bin -o word.json")
     Path("words.txt").write_text("tea\nmate\n")
-    text = good("joint word.json --candidates word=words.txt --method unbiased")
+    text = good("joint word.json --candidates word=words.txt --estimator unbiased")
     rows = re.findall(r"^(tea|mate|\(other\)) ", text, re.MULTILINE)
     assert rows == ["tea", "mate", "(other)"]
     assert "add --candidates word=FILE" in refused("joint word.json")

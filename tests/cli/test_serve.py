@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from murmurs.cli import main
-from murmurs.cli.serve import _tell_missing
+from murmurs.cli.serve import _missing
 from murmurs.collect.catalogue import Catalogue
 from murmurs.collect.stores import open_store
 from murmurs.collect.stores.store import Part
@@ -224,16 +224,14 @@ def test_surveys_in_the_store_keep_their_state(desk: Path) -> None:
 
 
 def test_a_collector_says_what_its_store_still_needs(
-    desk: Path, capsys: pytest.CaptureFixture[str]
+    desk: Path,
 ) -> None:
     catalogue = Catalogue()
-    _tell_missing(catalogue, "postgresql://ann@db/x?sslmode=require")
-    survey, token = capsys.readouterr().out.splitlines()
+    survey, token = _missing(catalogue, "postgresql://ann@db/x?sslmode=require")
     assert survey.startswith("there is no survey yet: give one to murmurs serve")
     assert token.endswith("--scope admin --store 'postgresql://ann@db/x?sslmode=require'")
     with contextlib.closing(open_store("collected")) as store:
         store.publish(PLAIN, 1)
         store.add_token(new_token("first", "admin")[1])
         catalogue.refresh(store)
-    _tell_missing(catalogue, "collected")
-    assert capsys.readouterr().out == ""
+    assert _missing(catalogue, "collected") == []

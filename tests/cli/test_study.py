@@ -157,4 +157,6 @@ def test_one_form_is_printed_at_a_time() -> None:
     for pair in ("--csv --latex", "--csv --json", "--latex --json"):
         result = run(f"study data.txt {FEW} {pair}")
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "--csv, --latex and --json print the same: give one of them" in result.stderr
+        assert (
+            "--csv, --latex and --json print the same in different forms: give one" in result.stderr
+        )

@@ -14,9 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 from murmurs import __version__
-from murmurs.cli import main, study_data
+from murmurs.cli import main
 from murmurs.cli import study as cli_study
 from murmurs.cli.progress import progress_bar
+from murmurs.files import values
 from murmurs.mechanisms import BY_NAME, KRR
 from murmurs.planning.choice import Chosen
 from murmurs_papers import EXPERIMENTS
@@ -41,7 +42,7 @@ def good(line: str) -> str:
 
 
 def states(out: str = "reproduced") -> dict[str, str]:
-    listed = json.loads(good(f"reproduce --out {out} --json"))
+    listed = json.loads(good(f"reproduce --output {out} --json"))
     return {row["name"]: row["state"] for row in listed}
 
 
@@ -69,13 +70,13 @@ def test_listing_needs_no_extra_and_running_says_which(monkeypatch: pytest.Monke
 
 
 def test_rows_figures_and_text_are_kept_in_the_folder(desk: Path) -> None:
-    printed = good(f"reproduce {NAME} --quick --out here --seed 3")
+    printed = good(f"reproduce {NAME} --quick --output here --seed 3")
     files = {path.relative_to(desk / "here").as_posix() for path in (desk / "here").rglob("*.*")}
     assert {f"{NAME}.png", f"{NAME}.svg", f"{NAME}.txt"} < files
     assert sum(name.startswith("rows/kairouz2016-advantage/") for name in files) == 1
     text = (desk / "here" / f"{NAME}.txt").read_text(encoding="utf-8")
     assert text.strip() in printed
-    assert good(f"reproduce {NAME} --quick --out here --seed 3") == printed
+    assert good(f"reproduce {NAME} --quick --output here --seed 3") == printed
     assert sum(1 for _ in (desk / "here" / "rows").rglob("*.parquet")) == 1  # not run again
 
 
@@ -154,7 +155,7 @@ def test_very_many_values_are_refused_with_a_way_out(desk: Path) -> None:
 def test_a_column_of_names_does_not_fill_the_memory(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(study_data, "_MOST_DISTINCT", 10)
+    monkeypatch.setattr(values, "_MOST_DISTINCT", 10)
     (desk / "many.txt").write_text("\n".join(f"v{i}" for i in range(11)))
     refused = CliRunner().invoke(main, ["study", "many.txt", "--epsilon", "1", "--top", "2"])
     assert refused.exit_code == 2

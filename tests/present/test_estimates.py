@@ -405,13 +405,13 @@ FOR_ALL = [name for name in estimators.BY_NAME if name not in OTHERS]
 
 @pytest.mark.parametrize("name", FOR_ALL)
 def test_method_chooses_the_estimator(name: str, desk: Path) -> None:
-    found = document(f"--method {name}")
+    found = document(f"--estimator {name}")
     assert found["method"] == name
-    assert f"Estimator: {name}.\n" in printed(f"--method {name}")
+    assert f"Estimator: {name}.\n" in printed(f"--estimator {name}")
 
 
 def test_methods_differ_and_the_default_says_why(desk: Path) -> None:
-    several = {tuple(document(f"--method {name}")["shares"]) for name in FOR_ALL}
+    several = {tuple(document(f"--estimator {name}")["shares"]) for name in FOR_ALL}
     assert len(several) > 3
     assert document()["method"] in estimators.BY_NAME
     assert document()["why"] != "it was asked for by name"
@@ -455,7 +455,7 @@ def test_plot_draws_a_picture_and_the_table_still_comes(
 
 def test_the_picture_shows_the_answers_the_level_and_the_method(desk: Path) -> None:
     with mpl.rc_context({"svg.fonttype": "none"}):  # letters as letters
-        printed("--plot a.svg --level 0.8 --method simplex")
+        printed("--plot a.svg --level 0.8 --estimator simplex")
     text = (desk / "a.svg").read_text(encoding="utf-8")
     for part in ("espresso", "filter", "tea", "nothing", "80 % intervals", "10,000 reports"):
         assert part in text
@@ -491,7 +491,7 @@ def test_the_picture_has_the_intervals_of_the_table(
         ("--level 1", "1.0 is not in the range 0.5<=x<=0.999999999"),
         ("--level 95 --plot a.png", "95.0 is not in the range 0.5<=x<=0.999999999"),
         ("--target sample", "'sample' is not one of 'respondents', 'population'"),
-        ("--method best", "'best' is not one of"),
+        ("--estimator best", "'best' is not one of"),
         ("--plot a.xyz", "xyz"),
     ],
 )
@@ -510,9 +510,9 @@ def test_a_method_that_cannot_use_the_counts_tells_the_way_out(desk: Path) -> No
     question = survey.questions[0]
     counts = question.closed.simulate([60, 30, 9, 1], np.random.default_rng(1))
     write_counts(desk / "counts.json", survey, question, counts)
-    result = run("--method likelihood")
+    result = run("--estimator likelihood")
     assert result.exit_code == 2
-    assert result.stderr.endswith("its reports: use --method composite\n")
+    assert result.stderr.endswith("its reports: use --estimator composite\n")
 
 
 def test_labels_are_a_list_not_one_text() -> None:

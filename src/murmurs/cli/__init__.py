@@ -2,20 +2,51 @@
 
 Every command prints a table for people and, with ``--json``, a document for programs. If the
 input is wrong, a command prints one sentence, exits with status 2 and writes nothing.
+
+A command is loaded when it is used. Its line in ``murmurs --help`` stands here, so that the help
+needs neither NumPy nor the rest of the library.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, ClassVar
+from importlib.util import find_spec
+from typing import Any
 
 import click
 
 from murmurs import __version__
 from murmurs.cli.suggestions import Group
-from murmurs.present.text import printable
 
 _LONGEST_MESSAGE = 1000
+
+HELPS = {
+    "demo": "Run a collection with simulated devices.",
+    "publish": "Fix the probabilities of SURVEY_TOML and publish it.",
+    "diff": "Show what changed from OLD to NEW, and what that breaks.",
+    "answer": "Answer SURVEY as one device, show what leaves it, and send it.",
+    "encode": "Encode ANSWERS as reports to SURVEY.",
+    "count": "Count the REPORTS to one question of SURVEY.",
+    "add": "Add up files of COUNTS of one question.",
+    "simulate": "Simulate the counts that PEOPLE would give in SURVEY.",
+    "estimate": "Estimate the shares of the answers from COUNTS.",
+    "discover": "Find strings that nobody listed, in COUNTS.",
+    "joint": "Show the table of questions that the same people answered.",
+    "compare": "Compare the shares in THIS file of counts with those in OTHER.",
+    "trend": "Show the shares in several files of COUNTS side by side.",
+    "serve": "Collect submissions to SURVEYS, and answer with estimates.",
+    "token": "Manage access tokens.",
+    "store": "Back up, restore, export or check a collection.",
+    "mechanisms": "Compare the error, privacy and report size of the mechanisms.",
+    "tune": "Find the best width and number of cohorts for strings.",
+    "study": "Compare mechanisms and estimators on a column of DATA.",
+    "reproduce": "Run tables and figures of the papers again, and compare.",
+    "rappor": "Read and write the files of google/rappor, and decode them.",
+}
+"""The commands in the order in which data pass through them, each with its first sentence."""
+
+ELSEWHERE = {"reproduce": "murmurs_papers.command"}
+"""Commands of other packages, which are there if the package is installed."""
 
 
 class Refused(click.ClickException):
@@ -27,41 +58,22 @@ class Refused(click.ClickException):
 class Commands(Group):
     """The commands, each loaded only when it is used, so that it starts quickly."""
 
-    NAMES: ClassVar = [
-        "demo",
-        "publish",
-        "diff",
-        "answer",
-        "encode",
-        "count",
-        "add",
-        "simulate",
-        "estimate",
-        "discover",
-        "joint",
-        "compare",
-        "trend",
-        "serve",
-        "token",
-        "store",
-        "mechanisms",
-        "tune",
-        "study",
-        "reproduce",
-        "rappor",
-    ]
-
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which data pass through them."""
-        return self.NAMES
+        """Return the commands that are installed."""
+        return [name for name in HELPS if name not in ELSEWHERE or find_spec(_package(name))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command from the file of that name."""
-        if cmd_name not in self.NAMES:
+        if cmd_name not in self.list_commands(ctx):
             return None
-        place = "murmurs_papers.command" if cmd_name == "reproduce" else f"murmurs.cli.{cmd_name}"
-        command: click.Command = import_module(place).command
+        module = import_module(ELSEWHERE.get(cmd_name, f"murmurs.cli.{cmd_name}"))
+        command: click.Command = module.command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without loading any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, HELPS[name]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error in the user's input becomes one sentence."""
@@ -82,18 +94,23 @@ class Commands(Group):
             raise Refused("the input is nested too deeply") from error
 
 
-def _sentence(error: Exception) -> str:
-    """Return the message of an error, without the error number of system errors.
+def _package(name: str) -> str:
+    return ELSEWHERE[name].partition(".")[0]
 
-    Some errors have another message for the command line, which names options.
-    """
+
+def _sentence(error: Exception) -> str:
+    """Return the message of an error with options for keywords, and without a system's number."""
+    from murmurs.cli.wording import in_options
+
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(getattr(error, "on_command_line", error))
+    return in_options(str(getattr(error, "on_command_line", error)))
 
 
 def _tidy(message: str, keep: str = "") -> str:
     """Return a message that is safe to print: no control characters, no endless lines."""
+    from murmurs.present.text import printable  # only errors need it, and what it imports
+
     half = _LONGEST_MESSAGE // 2
     short = len(message) <= _LONGEST_MESSAGE
     return printable(message if short else f"{message[:half]} … {message[-half:]}", keep)

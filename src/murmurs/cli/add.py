@@ -7,31 +7,27 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.cli.output import (
+from murmurs.cli.options import (
     Command,
     as_json,
     asked_option,
+    counts_output,
     existing_file,
-    new_file,
     people_option,
-    tell,
 )
+from murmurs.cli.output import Form
 from murmurs.counts import People
 from murmurs.files.counts import add_counts, write_counts
 
 
 @click.command("add", cls=Command)
 @click.argument("counts", type=existing_file, nargs=-1, required=True)
-@click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
+@counts_output
 @people_option
 @asked_option
 @as_json
 def command(
-    counts: tuple[Path, ...],
-    output: Path,
-    people: People | None,
-    asked: str | None,
-    as_json: bool,
+    counts: tuple[Path, ...], output: Path, people: People | None, asked: str | None, form: Form
 ) -> None:
     """Add up files of COUNTS of one question.
 
@@ -46,10 +42,5 @@ def command(
     """
     survey, question, total = add_counts(counts, people=people, asked=asked)
     write_counts(output, survey, question, total)
-    document = {"question": question.name, "n": total.n}
-    tell(
-        f"{numbered(total.n, 'report')} to {question.name!r} added up; written to",
-        output,
-        document,
-        as_json=as_json,
-    )
+    what = f"{numbered(total.n, 'report')} to {question.name!r} added up; written to"
+    form.written(what, output, {"question": question.name, "n": total.n})

@@ -11,9 +11,11 @@ from typing import Any
 import click
 
 from murmurs.boundary.texts import listed
-from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.cli.options import Command, as_json, existing_file, flag
+from murmurs.cli.output import Form
 from murmurs.cli.suggestions import Choice
 from murmurs.client import HTTP, AnswerRefusedError, Client, Sent
+from murmurs.files.surveys import read_survey
 from murmurs.present.text import table
 from murmurs.submission import Submission
 
@@ -31,9 +33,7 @@ NOT_TAKEN = 1
     help="The device's own file: its secret, what it has spent, and what waits to be sent.",
 )
 @click.option("--to", "address", help="Send to the collector at this address.")
-@click.option(
-    "--plain", is_flag=True, help="Allow an address without https, in a network that you trust."
-)
+@flag("--plain", "Allow an address without https, in a network that you trust.")
 @click.option("--key", help="The survey's key, if submissions need one.")
 @click.option("--segment", help="The device's segment, if the survey has segments.")
 @click.option(
@@ -56,14 +56,14 @@ def command(
     address: str | None,
     plain: bool,
     key: str | None,
-    as_json: bool,
+    form: Form,
     **options: Any,
 ) -> None:
     """Answer SURVEY as one device, show what leaves it, and send it.
 
     It is for trying a survey: an app uses murmurs.client. Answers are randomised before they are
-    written anywhere, but a shell keeps its history. Without answers, it sends what waits. The
-    status is 1 if the collector could not be reached, and what was sealed waits, or if it refused.
+    written anywhere, but a shell keeps its history. Without answers, it sends queued submissions.
+    The status is 1 if the collector refused, or could not be reached: then they stay queued.
 
     \b
     Example:
@@ -95,17 +95,9 @@ def command(
         except AnswerRefusedError as error:
             raise ValueError(str(error)) from None
     sent = None if transport is None else client.send(transport)
-    if as_json:
-        print_json(_document(client, sealed, sent))
-    else:
-        if sealed is not None:
-            say(_table(client, sealed))
-            say("")
-        budget = published.terms.lifetime_epsilon
-        limit = "" if budget is None else f" of {budget:g}"
-        told = f"epsilon {client.spent:.4g}{limit}"
-        say(f"Spent so far: {'more than any epsilon' if math.isinf(client.spent) else told}.")
-        say(_told(client, sent))
+    form.show(
+        json=lambda: _document(client, sealed, sent), text=lambda: _text(client, sealed, sent)
+    )
     if sent is not None and (sent.problem is not None or sent.refused):
         sys.exit(NOT_TAKEN)
 
@@ -134,6 +126,16 @@ def _table(client: Client, sealed: Submission) -> str:
         rows.append([name, report if len(report) <= 60 else f"{report[:57]}...", str(len(data))])
     head = f"Submission {sealed.id.hex()} to {client.survey.name!r}\nleaves this device:\n\n"
     return head + table(["question", "report", "bytes"], rows, left=2)
+
+
+def _text(client: Client, sealed: Submission | None, sent: Sent | None) -> str:
+    """Return what leaves the device, what was spent, and what was sent."""
+    table = "" if sealed is None else f"{_table(client, sealed)}\n\n"
+    budget = client.survey.terms.lifetime_epsilon
+    limit = "" if budget is None else f" of {budget:g}"
+    told = f"epsilon {client.spent:.4g}{limit}"
+    spent = "more than any epsilon" if math.isinf(client.spent) else told
+    return f"{table}Spent so far: {spent}.\n{_told(client, sent)}"
 
 
 def _told(client: Client, sent: Sent | None) -> str:

@@ -7,23 +7,18 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.cli.output import (
+from murmurs.cli.estimating import estimates_of
+from murmurs.cli.options import (
     Command,
-    as_csv,
-    as_json,
     asked_option,
-    candidates_option,
-    complete_option,
+    candidates,
     existing_file,
     level_option,
-    one_form,
-    print_csv,
-    print_json,
-    say,
+    printed,
     target_option,
 )
-from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.cli.several import estimates_of
+from murmurs.cli.output import Form
+from murmurs.cli.pictures import save_plot
 from murmurs.inference.fit import Target
 
 
@@ -39,11 +34,8 @@ from murmurs.inference.fit import Target
 @target_option
 @level_option
 @asked_option
-@candidates_option
-@complete_option
-@as_csv
-@plot_option
-@as_json
+@candidates
+@printed("csv", "json", plot=True)
 def command(
     this: Path,
     other: Path,
@@ -53,9 +45,8 @@ def command(
     level: float,
     candidates: Path | None,
     complete: bool,
-    as_csv: bool,
     plot: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Compare the shares in THIS file of counts with those in OTHER.
 
@@ -66,25 +57,25 @@ def command(
     Example:
       murmurs compare tuesday.json monday.json
     """
-    one_form(as_csv, as_json)
-    if plot is not None:
-        picture_kind(plot)
     question, (first, second) = estimates_of([this, other], candidates, complete, asked)
     found = first.difference(second, target, names=names)
-    table = found.table(level=level)
-    if plot is not None:
-        save_plot(lambda axes: found.plot(axes, level), plot)
-    if as_json:
-        numbers = {"this": first.n, "other": second.n}
-        print_json({"question": question.name, "n": numbers, **found.to_document(level)})
-        return
-    if as_csv:
-        print_csv(found.to_csv(level))
-        return
-    title = question.text or question.name
+    save_plot(lambda axes: found.plot(axes, level), plot)
     one, two = (this, other) if names is None else names
     many = [numbered(estimate.n, "report") for estimate in (first, second)]
-    say(f"{title}\n{one} ({many[0]}) minus {two} ({many[1]})\n\n{table}")
-    say(f"\n{found.conclusion}")
-    for note in found.notes:
-        say(f"Note: {note}.")
+    form.show(
+        json=lambda: {
+            "question": question.name,
+            "n": {"this": first.n, "other": second.n},
+            **found.to_document(level),
+        },
+        csv=lambda: found.to_csv(level),
+        text=lambda: "\n".join(
+            [
+                f"{question.text or question.name}",
+                f"{one} ({many[0]}) minus {two} ({many[1]})",
+                f"\n{found.table(level=level)}",
+                f"\n{found.conclusion}",
+                *(f"Note: {note}." for note in found.notes),
+            ]
+        ),
+    )

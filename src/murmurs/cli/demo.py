@@ -22,7 +22,8 @@ import click
 import numpy as np
 
 from murmurs.cli import demo_devices as devices
-from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.cli.options import Command, as_json, respondents
+from murmurs.cli.output import Form, say
 from murmurs.client import HTTP, Client
 from murmurs.present.text import shares_table, table
 from murmurs.submission import Submission
@@ -36,31 +37,25 @@ _PATIENCE = 60
 
 
 @click.command("demo", cls=Command)
-@click.option(
-    "--people",
-    type=click.IntRange(100, 10**7),
-    default=100_000,
-    show_default=True,
-    help="Number of simulated people.",
-)
+@respondents("Number of simulated people.", 100, 10**7, default=100_000, show_default=True)
 @as_json
-def command(people: int, as_json: bool) -> None:
+def command(respondents: int, form: Form) -> None:
     """Run a collection with simulated devices.
 
     Publishes a survey with a closed, an open and a joint question, starts a collector in a
     temporary directory, and lets the devices encode and submit over HTTP. Prints what the collector
-    estimates, next to the truth. On a terminal, the collector then stays until Ctrl-C.
+    estimates, next to the truth. In a terminal, the collector then keeps running until Ctrl-C.
 
     \b
     Example:
-      murmurs demo --people 2000
+      murmurs demo --respondents 2000
     """
     if find_spec("uvicorn") is None or find_spec("apsw") is None:
         raise ImportError(
             "the demo runs a collector: install it with pip install 'murmurs[server]'"
         )
     survey = Survey.from_toml(devices.SURVEY)
-    everybody = devices.People.made(survey, people)
+    everybody = devices.People.made(survey, respondents)
     with (
         _ending_in_order(),
         tempfile.TemporaryDirectory(prefix="murmurs-demo-") as folder,
@@ -68,18 +63,19 @@ def command(people: int, as_json: bool) -> None:
     ):
         started = time.perf_counter()
         first = list(devices.clients(survey, everybody, SHOWN))
-        if not as_json:
+        if form.kind == "text":
             _tell_start(survey, everybody, first, address)
-        _submit(survey, everybody, first, address, quiet=as_json)
+        _submit(survey, everybody, first, address, quiet=form.kind == "json")
         seconds = time.perf_counter() - started
         results = {
             asked.name: _result(address, token, survey, asked.name) for asked in survey.reported
         }
-        if as_json:
-            print_json(_document(survey, everybody, results))
-            return
-        _tell_results(survey, everybody, results, seconds)
-        _stay(survey, address, Path(folder))
+        form.show(
+            json=lambda: _document(survey, everybody, results),
+            text=lambda: _results(survey, everybody, results, seconds),
+        )
+        if form.kind == "text":
+            _stay(survey, address, Path(folder))
 
 
 @contextlib.contextmanager
@@ -216,18 +212,19 @@ def _tell_start(
     say(f"\nThe collector is at {address}; {len(people):,} devices submit to it ...")
 
 
-def _tell_results(
+def _results(
     survey: Survey, people: devices.People, results: dict[str, dict[str, Any]], seconds: float
-) -> None:
+) -> str:
     reports = sum(result["reports"] for result in results.values())
-    say(f"{reports:,} reports were encoded, submitted and stored in {seconds:.1f} s.")
+    lines = [f"{reports:,} reports were encoded, submitted and stored in {seconds:.1f} s."]
     for name, result in results.items():
         asked = survey.asked(name)
         text = asked.text or name
         columns = _columns(result)
         truth = people.shares(survey, name, columns["answer"])
-        say(f"\n{text}\n{result['reports']:,} reports\n")
-        say(shares_table(columns, "95 % interval", np.array(truth)))
+        lines.append(f"\n{text}\n{result['reports']:,} reports\n")
+        lines.append(shares_table(columns, "95 % interval", np.array(truth)))
+    return "\n".join(lines)
 
 
 def _columns(result: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import listed
-from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.cli.options import Command, as_json, existing_file
+from murmurs.cli.output import Form
+from murmurs.files.surveys import read_survey
 from murmurs.present.text import table
 from murmurs.survey.changes import Comparison, compare_surveys
 
@@ -19,7 +21,7 @@ _RANK = {"breaks": 0, "resets": 1, "harmless": 2}
 @click.argument("new", type=existing_file)
 @as_json
 @click.pass_context
-def command(context: click.Context, old: Path, new: Path, as_json: bool) -> None:
+def command(context: click.Context, old: Path, new: Path, form: Form) -> None:
     """Show what changed from OLD to NEW, and what that breaks.
 
     An edit is harmless, resets permanent responses of devices, or breaks the decoding of reports
@@ -30,10 +32,7 @@ def command(context: click.Context, old: Path, new: Path, as_json: bool) -> None
       murmurs diff coffee.json coffee.toml
     """
     found = compare_surveys(read_survey(old), read_survey(new))
-    if as_json:
-        print_json(_document(found))
-    else:
-        say(_told(found))
+    form.show(json=lambda: _document(found), text=lambda: _told(found))
     if found.refused:
         context.exit(1)
 

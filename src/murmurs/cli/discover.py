@@ -7,27 +7,23 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.boundary.writing import is_standard_output, writing
-from murmurs.cli.output import (
+from murmurs.boundary.writing import writing
+from murmurs.cli.options import (
     Command,
-    as_csv,
-    as_json,
+    control_option,
     existing_file,
-    level_option,
     new_file,
-    one_form,
     piped_file,
-    print_csv,
-    print_json,
-    read_survey,
-    say,
-    target_option,
+    printed,
+    shares,
+    survey_option,
 )
-from murmurs.cli.pictures import picture_kind, plot_option, save_plot
+from murmurs.cli.output import Form
+from murmurs.cli.pictures import save_plot
 from murmurs.cli.progress import progress_bar
-from murmurs.cli.suggestions import Choice
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
+from murmurs.files.surveys import read_survey
 from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
 from murmurs.present.discoveries import PLOT_SIZE
@@ -38,7 +34,7 @@ from murmurs.survey.survey import Survey
 
 @click.command("discover", cls=Command)
 @click.argument("counts", type=piped_file)
-@click.option("--survey", type=existing_file, help="Check that the counts belong to this survey.")
+@survey_option
 @click.option(
     "--alphabet",
     default=ALPHABET,
@@ -56,15 +52,10 @@ from murmurs.survey.survey import Survey
     type=click.FloatRange(1e-12, 0.5),
     default=0.05,
     show_default=True,
-    help="The probability of any false string or, with --control fdr, the expected part of them.",
+    help="The probability of any false string or, with --control fdr, the expected fraction "
+    "of false strings.",
 )
-@click.option(
-    "--control",
-    type=Choice(["bonferroni", "fdr"]),
-    default="bonferroni",
-    show_default=True,
-    help="What the error rate limits.",
-)
+@control_option
 @click.option(
     "--next",
     "next_survey",
@@ -72,11 +63,8 @@ from murmurs.survey.survey import Survey
     help="Write a survey that asks again, with the strings found, and (other), as its labels.",
 )
 @click.option("--epsilon", type=float, help="Epsilon of the question in the next survey.")
-@level_option
-@target_option
-@as_csv
-@plot_option
-@as_json
+@shares
+@printed("csv", "json", plot=True)
 def command(
     counts: Path,
     survey: Path | None,
@@ -88,9 +76,8 @@ def command(
     epsilon: float | None,
     level: float,
     target: Target,
-    as_csv: bool,
     plot: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Find strings that nobody listed, in COUNTS.
 
@@ -102,9 +89,6 @@ def command(
     Example:
       murmurs discover pets.json
     """
-    one_form(as_csv, as_json)
-    if plot is not None:
-        picture_kind(plot)
     if (next_survey is None) != (epsilon is None):
         raise click.UsageError("--next and --epsilon go together: a next survey needs an epsilon")
     contract = None if survey is None else read_survey(survey)
@@ -119,33 +103,32 @@ def command(
             control=control,
             progress=progress,
         )
+    title = question.text or question.name
     again = None
     if epsilon is not None:
-        closed = found.question(question.name, epsilon, text=question.text)
-        again = Survey(question.name, (closed,))
-    if plot is not None:
-        titled = found.titled(question.text or question.name)
-        save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)
+        again = Survey(question.name, (found.question(question.name, epsilon, text=question.text),))
+    titled = found.titled(title)
+    save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)
     if next_survey is not None and again is not None:
         with writing(next_survey) as file:
             file.write(again.to_json().encode())
-    beside = next_survey is not None and is_standard_output(next_survey)
-    if as_json:
-        print_json({"question": question.name, **found.to_document(level, target)}, err=beside)
-        return
-    if as_csv:
-        print_csv(
-            "" if found.estimate is None else found.estimate.to_csv(level, target), err=beside
-        )
-        return
-    say(f"{question.text or question.name}\n{numbered(counted.n, 'report')}\n", err=beside)
-    if found.estimate is not None:
-        say(found.estimate.table(level=level, target=target, limit=100), err=beside)
-        say(f"\n{found.estimate.explanation}", err=beside)
-    say(found.summary, err=beside)
-    if next_survey is not None:
-        say(
-            f"\nA survey of these strings is in {next_survey}: run murmurs encode with --unknown "
-            "'(other)', so that all other strings have a label.",
-            err=beside,
-        )
+    shown = found.estimate
+
+    def text() -> str:
+        lines = [f"{title}\n{numbered(counted.n, 'report')}\n"]
+        if shown is not None:
+            lines.append(shown.table(level=level, target=target, limit=100))
+            lines.append(f"\n{shown.explanation}")
+        lines.append(found.summary)
+        if next_survey is not None:
+            lines.append(
+                f"\nA survey of these strings is in {next_survey}: run murmurs encode with "
+                "--unknown '(other)', so that all other strings have a label."
+            )
+        return "\n".join(lines)
+
+    form.show(
+        json=lambda: {"question": question.name, **found.to_document(level, target)},
+        csv=lambda: "" if shown is None else shown.to_csv(level, target),
+        text=text,
+    )

@@ -1,73 +1,57 @@
-"""``murmurs encode``: turn answers, lines or a column of a file, into private reports.
-
-An error about a line names its number and the rule, never its contents.
-"""
+"""``murmurs encode``: turn answers, lines or columns of a file, into private reports or a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from murmurs.boundary.texts import numbered
-from murmurs.cli.columns import (
-    Columns,
-    Outputs,
-    answers_in,
-    by_question,
-    check_options,
-    column_options,
-    each_question,
-    for_each,
-    refuse_bad,
-)
-from murmurs.cli.encode_table import Settings, Source, sources_of, told, write_private_table
-from murmurs.cli.inputs import expanded, input_files
-from murmurs.cli.output import (
+from murmurs.boundary.texts import listed, numbered
+from murmurs.cli.options import (
     Command,
     as_json,
+    by_name,
     chosen_question,
+    column_options,
     existing_file,
-    new_file,
-    read_survey,
-    say,
-    seed_option,
-    tell,
-    tell_segments,
+    flag,
+    for_each,
+    input_files,
+    name_option,
+    output,
 )
-from murmurs.files.columns import MOST_ROWS, Chunk, format_of
-from murmurs.files.reports import ReportWriter, writing_reports
-from murmurs.files.segments import segment_name, segment_parts
+from murmurs.cli.output import Form, note, say
+from murmurs.cli.wording import in_options
+from murmurs.files.answers import each_question
+from murmurs.files.columns import format_of
+from murmurs.files.encoding import encode_file
+from murmurs.files.private_table import encode_table, sources_of
+from murmurs.files.selection import Columns
+from murmurs.files.surveys import read_survey
 from murmurs.files.tables import is_table
 from murmurs.mechanisms.designs.design import Design
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.questions.asked import Asked
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
-from murmurs.wire import Reports
-
-_BYTES = 2**24
+from murmurs.survey.survey import Survey
 
 
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
-@click.argument("answers", type=input_files, nargs=-1, callback=expanded, metavar="ANSWERS...")
-@click.option(
-    "--question", "name", help="The question that is answered, if the survey has several."
-)
-@column_options
+@input_files("answers", metavar="ANSWERS...")
+@name_option
+@column_options()
 @click.option(
     "--missing",
     metavar="LABEL",
     multiple=True,
     help="The label that missing answers are given; NAME=LABEL if several questions are asked.",
 )
-@click.option("--drop-missing", is_flag=True, help="Leave missing answers out.")
+@flag("--drop-missing", "Leave missing answers out.")
 @click.option(
     "--unknown",
     metavar="LABEL",
@@ -81,42 +65,34 @@ _BYTES = 2**24
     multiple=True,
     help="For a table: the questions to encode, or NAME=COLUMN; without it, all of the survey.",
 )
-@click.option("--labels", is_flag=True, help="For a table: write labels instead of codes.")
+@flag("--labels", "For a table: write labels instead of codes.")
 @click.option(
     "--keep",
     metavar="NAME",
     multiple=True,
     help="For a table: also copy this column as it is. It is not private.",
 )
-@click.option("--keep-order", is_flag=True, help="For a table: do not shuffle the rows.")
+@flag("--keep-order", "For a table: do not shuffle the rows.")
+@output("The file to write: reports (.bin), or a table (.parquet, .csv, .tsv, .jsonl).")
 @click.option(
-    "-o",
-    "--output",
-    type=new_file,
-    required=True,
-    help="The file to write: reports (.bin), or a table (.parquet, .csv, .tsv, .jsonl).",
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Seed for a reproducible result, which is not private: for studies only.",
 )
-@seed_option
 @as_json
 def command(
     survey: Path,
     answers: tuple[Path, ...],
     name: str | None,
-    column: str | None,
-    by: tuple[str, ...],
-    file_format: Any,
-    delimiter: str | None,
-    no_header: bool,
+    columns: Columns,
     missing: tuple[str, ...],
     drop_missing: bool,
     unknown: tuple[str, ...],
     names: tuple[str, ...],
-    labels: bool,
-    keep: tuple[str, ...],
-    keep_order: bool,
     output: Path,
     seed: int | None,
-    as_json: bool,
+    form: Form,
+    **of_table: Any,
 ) -> None:
     """Encode ANSWERS as reports to SURVEY.
 
@@ -148,143 +124,120 @@ def command(
             f"then the files, as in murmurs encode survey.json {survey} -o {output}"
         )
     contract = read_survey(survey)
-    random = Secure() if seed is None else np.random.default_rng(seed)
-    chosen = Columns(column, by, file_format, delimiter, no_header)
+    random: ChanceInBulk = Secure() if seed is None else np.random.default_rng(seed)
     if is_table(output):
-        if by:
-            raise ValueError(
-                "--by writes files of reports: for a table, keep the column with --keep"
-            )
-        sources = sources_of(contract, names, name, column)
-        settings = Settings(labels, keep, keep_order, contract.names)
-        n = write_private_table(
+        wanted = _columns_of(contract, names, name, columns)
+        sources = sources_of(contract, wanted)
+        known = tuple(question.name for source in sources for question in source.questions)
+        table = encode_table(
             answers,
             output,
-            sources,
-            chosen,
-            random,
-            settings,
-            missing=missing,
-            unknown=unknown,
+            contract,
+            wanted,
+            missing=_labels(known, "--missing", missing),
+            unknown=_labels(known, "--unknown", unknown),
             drop_missing=drop_missing,
+            random=random,
+            **of_table,
+            **columns.reading,
         )
         for source in sources:
             _note(source.asked)
         if seed is not None:
-            say(
-                "Note: whoever knows or guesses the seed can undo the noise and the order of the "
-                "rows. For a table that leaves this computer, leave --seed out.",
-                err=True,
+            note(
+                "whoever knows or guesses the seed can undo the noise and the order of the "
+                "rows. For a table that leaves this computer, leave --seed out."
             )
-        _tell_table(output, sources, n, settings, as_json=as_json)
+        form.written(f"{table} written to", output, table.to_document())
+        if form.kind == "text":
+            say(in_options("\n".join(table.notes)))
         return
-    _check_output(output, names, keep, labels or keep_order)
+    _check_output(output, any([names, *of_table.values()]))
     question = chosen_question(contract, name)
-    columns = chosen.of(question)
-    options = {
-        "missing": for_each(question, "--missing", missing),
-        "drop_missing": drop_missing,
-        "unknown": for_each(question, "--unknown", unknown),
-    }
-    for single, own in each_question(question, options):
-        check_options(single, own)
-    outputs = Outputs(output, [survey, *answers], by)
-    size = question.mechanism.shape.size
-    writers: dict[Any, ReportWriter] = {}
-    with ExitStack() as stack:
-        if not by:
-            writers[None] = stack.enter_context(writing_reports(output, contract, question))
-        most = max(1, min(MOST_ROWS, _BYTES // size))
-        for path in answers:
-            is_text = columns.kind(path) == "text"
-            for chunk in columns.chunks(path, most, is_value=_is_label(question)):
-                for segment, part in chunk.by_segment(path):
-                    key = segment_parts(segment) if by else None
-                    if key not in writers:
-                        own_path = outputs.path(key)
-                        own_file = writing_reports(own_path, contract, question)
-                        writers[key] = stack.enter_context(own_file)
-                    reports = _encoded(path, part, question, random, options, is_text=is_text)
-                    writers[key].put(reports)
+    numbers = encode_file(
+        answers,
+        output,
+        contract,
+        question,
+        columns.column if isinstance(columns.column, str) else None,
+        by=columns.by,
+        missing=for_each(question, "--missing", missing),
+        drop_missing=drop_missing,
+        unknown=for_each(question, "--unknown", unknown),
+        random=random,
+        protected=[survey],
+        **columns.reading,
+    )
     _note(question)
-    document: dict[str, Any] = {"question": question.name, "reports": 0, "bytes": size}
-    document["reports"] = sum(writer.n for writer in writers.values())
-    many = f"{numbered(document['reports'], 'report')} of {numbered(size, 'byte')}"
-    what = f"{many} to {question.name!r} written to"
-    if not by:
-        tell(what, output, document, as_json=as_json)
-    else:
-        numbers = {segment_name(segment): writer.n for segment, writer in writers.items()}
-        tell_segments(what, output, numbers, document, as_json=as_json)
+    size, n = question.mechanism.shape.size, sum(numbers.values())
+    document = {"question": question.name, "reports": n, "bytes": size}
+    many = f"{numbered(n, 'report')} of {numbered(size, 'byte')}"
+    form.written_by_segment(f"{many} to {question.name!r} written to", output, numbers, document)
 
 
-def _is_label(question: Asked) -> Callable[[str], bool] | None:
-    """Return a test of whether a text is an answer rather than the name of a column."""
-    if len(question.names) > 1 or question.is_open:
-        return None
-    [single] = question.questions
-    return lambda text: single.place_of(text) is not None
-
-
-def _check_output(output: Path, names: Sequence[str], keep: Sequence[str], other: bool) -> None:
+def _check_output(output: Path, for_table: bool) -> None:
     """Refuse a name that promises another format, and options of tables."""
     if format_of(output) != "text":
         raise ValueError(f"-o {output}: a table is written without .gz: leave that ending out")
-    if names or keep or other:
+    if for_table:
         raise ValueError(
             "--columns, --labels, --keep and --keep-order are for a table: give -o a name that "
             "ends in .parquet, .csv, .tsv or .jsonl"
         )
 
 
+def _columns_of(
+    survey: Survey, given: tuple[str, ...], name: str | None, columns: Columns
+) -> dict[str, str | None] | None:
+    """Return the column of each question of a table, None for one of its name; None for all.
+
+    ``given`` are questions, with commas between them, as NAME or NAME=COLUMN. Without them it is
+    the question ``name`` with its column, or everything that the survey asks.
+    """
+    column = columns.column if isinstance(columns.column, str) else None
+    if columns.by:
+        raise ValueError("--by writes files of reports: for a table, keep the column with --keep")
+    if given and (name is not None or column is not None):
+        raise ValueError("--columns names questions and columns: leave --question and --column out")
+    if not given and (name is not None or column is not None):
+        return {chosen_question(survey, name).name: column}
+    if not given:
+        return None
+    known = {*survey.names, *(joint.name for joint in survey.joints)}
+    texts = [
+        text.strip() for part in given for text in ([part] if part in known else part.split(","))
+    ]
+    found: dict[str, str | None] = {}
+    for text in texts:
+        own, _, other = (text, "", "") if text in known else text.partition("=")
+        asked = survey.asked(own).name
+        if asked in found:
+            raise ValueError(f"--columns has {asked!r} twice: each report about it costs again")
+        found[asked] = other or None
+    return found
+
+
+def _labels(names: tuple[str, ...], option: str, given: tuple[str, ...]) -> dict[str, str]:
+    """Return the label for each question that an option names."""
+    if len(names) == 1 and len(given) == 1 and not given[0].startswith(f"{names[0]}="):
+        return {names[0]: given[0]}
+    return by_name(names, option, given, f"give it as NAME=LABEL, once for each of {listed(names)}")
+
+
 def _note(question: Asked) -> None:
     """Say on standard error what somebody may take for something else."""
-    if _keeps_responses(question):
-        say(
-            "Note: each answer got a new permanent response, which is not kept. For people who "
-            "report again, use murmurs.Device: see docs/longitudinal.md.",
-            err=True,
+    mechanism: Any = question.mechanism
+    parts = getattr(mechanism, "parts", (mechanism,))
+    if any(
+        isinstance(part, Longitudinal) and math.isfinite(part.epsilon_permanent_realised)
+        for part in parts
+    ):
+        note(
+            "each answer got a new permanent response, which is not kept. For people who "
+            "report again, use murmurs.Device: see docs/longitudinal.md."
         )
     if any(isinstance(single.mechanism, Design) for single, _ in each_question(question, {})):
-        say(
-            "Note: the answers were randomised now. If people had randomised them already, on "
-            "paper or by telephone, use murmurs count --reported instead.",
-            err=True,
+        note(
+            "the answers were randomised now. If people had randomised them already, on "
+            "paper or by telephone, use murmurs count --reported instead."
         )
-
-
-def _tell_table(
-    output: Path, sources: Sequence[Source], n: int, settings: Settings, *, as_json: bool
-) -> None:
-    """Say what was written, and what it costs."""
-    what, lines, document = told(sources, n, settings)
-    tell(what, output, document, as_json=as_json)
-    if not as_json:
-        for line in lines:
-            say(line)
-
-
-def _keeps_responses(question: Asked) -> bool:
-    """Whether people who report again would need what this command does not keep."""
-    mechanism: Any = question.mechanism
-    return any(
-        isinstance(part, Longitudinal) and math.isfinite(part.epsilon_permanent_realised)
-        for part in getattr(mechanism, "parts", (mechanism,))
-    )
-
-
-def _encoded(
-    path: Path,
-    chunk: Chunk,
-    asked: Asked,
-    random: ChanceInBulk,
-    options: dict[str, Any],
-    *,
-    is_text: bool,
-) -> Reports:
-    try:
-        return asked.encode_many(asked.pick(by_question(asked, chunk)), random, **options)
-    except (TypeError, ValueError, OverflowError):
-        for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
-            refuse_bad(answers, own)
-        raise

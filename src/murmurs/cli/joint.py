@@ -12,29 +12,25 @@ import click
 
 from murmurs import estimators
 from murmurs.boundary.texts import listed, numbered
-from murmurs.boundary.writing import is_standard_output
-from murmurs.cli.columns import Columns, Outputs, by_name, options_of_columns
-from murmurs.cli.estimate import method_named, read_with_notes
-from murmurs.cli.joint_files import Segment, called, counted
-from murmurs.cli.output import (
+from murmurs.cli.estimating import estimator_named, estimator_option, read_with_notes
+from murmurs.cli.options import (
     Command,
-    as_csv,
-    as_json,
-    complete_option,
-    level_option,
-    new_file,
-    one_form,
+    by_name,
+    column_options,
+    complete,
+    output,
     piped_file,
-    print_csv,
-    print_json,
+    printed,
     refuse_overwriting,
-    say,
-    target_option,
-    terminal_width,
+    shares,
 )
-from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.cli.suggestions import Choice
+from murmurs.cli.output import Form, say, terminal_width
+from murmurs.cli.pictures import save_plot
 from murmurs.files.counts import write_counts
+from murmurs.files.joint_counts import read_joint
+from murmurs.files.outputs import Outputs
+from murmurs.files.segments import Segment
+from murmurs.files.selection import Columns
 from murmurs.inference.fit import Target
 from murmurs.questions.joint import Joint, JointEstimate, TableComparison, compare_tables
 from murmurs.questions.joint.tested import tested_document
@@ -42,11 +38,9 @@ from murmurs.questions.joint.tested import tested_document
 
 @click.command("joint", cls=Command)
 @click.argument("files", type=piped_file, nargs=-1, required=True, metavar="FILES...")
-@click.option(
-    "-o",
-    "--output",
-    type=new_file,
-    help="Also write the counts of reports to a file; with --by, to one for each segment.",
+@output(
+    "Also write the counts of reports to a file; with --by, to one for each segment.",
+    required=False,
 )
 @click.option(
     "--question",
@@ -55,46 +49,34 @@ from murmurs.questions.joint.tested import tested_document
     metavar="NAME",
     help="Show only the table of these questions: give it at least twice, in their order.",
 )
-@click.option(
-    "--method",
-    type=Choice(sorted(estimators.BY_NAME)),
-    help="The estimator; default: joint, or shrinkage if the combination was reported once.",
-)
-@level_option
-@target_option
+@estimator_option("joint, or shrinkage if the combination was reported once")
+@shares
 @click.option(
     "--candidates",
     multiple=True,
     metavar="NAME=FILE",
     help="For each open question: a file of the strings to look for, one per line.",
 )
-@complete_option
-@options_of_columns(
+@complete
+@column_options(
     "The column that has the reports to all questions together, if there is not one column for "
     "each question.",
     "A column of segments: a table is shown for each of its values, and the tables are compared. "
     "Give it several times for one table for each combination.",
 )
-@as_csv
-@plot_option
-@as_json
+@printed("csv", "json", plot=True)
 def command(
     files: tuple[Path, ...],
     output: Path | None,
     names: tuple[str, ...],
-    method: str | None,
+    estimator: str | None,
     level: float,
     target: Target,
     candidates: tuple[str, ...],
     complete: bool,
-    column: str | None,
-    by: tuple[str, ...],
-    file_format: Any,
-    delimiter: str | None,
-    no_header: bool,
-    as_csv: bool,
+    columns: Columns,
     plot: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Show the table of questions that the same people answered.
 
@@ -116,12 +98,16 @@ def command(
     Example:
       murmurs joint drink-sugar.json
     """
-    one_form(as_csv, as_json)
-    if plot is not None:
-        picture_kind(plot)
     if len(names) == 1:
         raise ValueError("--question needs two or more questions: give it again with another name")
-    found = counted(files, Columns(column, by, file_format, delimiter, no_header), names)
+    found = read_joint(
+        files,
+        questions=names,
+        column=columns.column if isinstance(columns.column, str) else None,
+        by=columns.by,
+        note=lambda text: say(text, err=True),
+        **columns.reading,
+    )
     asked = found.asked
     in_order = tuple(name for name in asked.names if name in names)
     if sorted(names) == sorted(in_order) and names != in_order:
@@ -132,7 +118,6 @@ def command(
     if output is not None and found.survey is None:
         raise ValueError("-o is for counts of reports: leave it out")
     segments = list(found.counts)
-    called_so = called(segments)
     is_split = segments != [()]
     lists = _lists(asked, candidates)
     sources = [*files, *lists.values()]
@@ -142,9 +127,11 @@ def command(
     shown: dict[str, JointEstimate] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
-        for number, (name, counts) in enumerate(zip(called_so, found.counts.values(), strict=True)):
+        for number, (name, counts) in enumerate(
+            zip(found.names, found.counts.values(), strict=True)
+        ):
             own = found.joint_of(number).estimate(
-                counts, method_named(method), candidates=wanted, complete=complete
+                counts, estimator_named(estimator), candidates=wanted, complete=complete
             )
             table = own.margin(*names) if names else own
             assert isinstance(table, JointEstimate)  # of at least two questions
@@ -155,21 +142,24 @@ def command(
     for path, (name, table) in zip(written[1] or (), shown.items(), strict=False):
         titled = replace(table, title=f"{table.title} in {name}") if is_split else table
         save_plot(_drawing(titled, level, target), path, size=table.plot_size)
-    beside = output is not None and is_standard_output(output)
-    if not is_split:
-        table = shown[called_so[0]]
-        title = table.title if names else asked.text
-        _tell_table(asked, table, title, level, target, beside, as_csv=as_csv, as_json=as_json)
+    if is_split:
+        comparison = compare_tables(shown, level=level, target=target)
+        _show_segments(asked, shown, comparison, form)
         return
-    comparison = compare_tables(shown, level=level, target=target)
-    _tell_segments(asked, shown, comparison, beside, as_csv=as_csv, as_json=as_json)
+    [table] = shown.values()
+    title = table.title if names else asked.text
+    form.show(
+        json=lambda: {"question": asked.name, **tested_document(table, level, target)},
+        csv=lambda: table.to_csv(level, target),
+        text=lambda: _say_table(
+            table, title, level, target, f"{table.conclusion}\n{table.explanation}", form.err
+        ),
+    )
 
 
 def _paths(output: Path, sources: list[Path], segments: list[Segment]) -> list[Path]:
     """Return the file of each segment; of a single table the output itself."""
-    if segments == [()]:
-        return [output]
-    outputs = Outputs(output, sources, ("segments",))
+    outputs = Outputs(output, sources, split=segments != [()])
     return [outputs.path(segment) for segment in segments]
 
 
@@ -177,59 +167,42 @@ def _drawing(table: JointEstimate, level: float, target: Target) -> Callable[[An
     return lambda axes: table.plot(axes, level, target)
 
 
-def _tell_table(
-    asked: Joint,
-    table: JointEstimate,
-    title: str,
-    level: float,
-    target: Target,
-    beside: bool,
-    *,
-    as_csv: bool,
-    as_json: bool,
+def _say_table(
+    table: JointEstimate, title: str, level: float, target: Target, below: str, err: bool
 ) -> None:
-    """Print one table."""
-    if as_json:
-        print_json({"question": asked.name, **tested_document(table, level, target)}, err=beside)
-        return
-    if as_csv:
-        print_csv(table.to_csv(level, target), err=beside)
-        return
-    text = table.table(level=level, target=target, width=terminal_width())
-    say(f"{title}\n{numbered(table.n, 'report')}\n\n{text}\n", err=beside, most=terminal_width())
-    say(f"{table.conclusion}\n{table.explanation}", err=beside)
+    """Print a table as wide as the terminal, and what stands below it."""
+    width = terminal_width()
+    text = table.table(level=level, target=target, width=width)
+    say(f"{title}\n{numbered(table.n, 'report')}\n\n{text}\n", err=err, most=width)
+    say(below, err=err)
 
 
-def _tell_segments(
-    asked: Joint,
-    tables: dict[str, JointEstimate],
-    comparison: TableComparison,
-    beside: bool,
-    *,
-    as_csv: bool,
-    as_json: bool,
+def _show_segments(
+    asked: Joint, tables: dict[str, JointEstimate], comparison: TableComparison, form: Form
 ) -> None:
     """Print the table of each segment, and the comparison."""
     level, target = comparison.level, comparison.target
-    if as_json:
-        documents = [
-            {"segment": name, **tested_document(table, level, target)}
-            for name, table in tables.items()
-        ]
-        found = {"question": asked.name, "segments": documents}
-        print_json({**found, "comparison": comparison.to_document()}, err=beside)
-        return
-    if as_csv:
-        print_csv(comparison.to_csv(), err=beside)
-        return
-    for name, table in tables.items():
-        text = table.table(level=level, target=target, width=terminal_width())
-        notes = "".join(f"\nNote: {note}." for note in table.notes)
-        told = f"{table.title} in {name}\n{numbered(table.n, 'report')}"
-        say(f"{told}\n\n{text}\n", err=beside, most=terminal_width())
-        say(f"{table.conclusion}{notes}\n", err=beside)
-    methods = dict.fromkeys(table.estimator for table in tables.values())
-    say(f"All segments\n\n{comparison}\nEstimator: {', '.join(methods)}.", err=beside)
+
+    def text() -> str:
+        for name, table in tables.items():
+            notes = "".join(f"\nNote: {note}." for note in table.notes)
+            below = f"{table.conclusion}{notes}\n"
+            _say_table(table, f"{table.title} in {name}", level, target, below, form.err)
+        methods = dict.fromkeys(table.estimator for table in tables.values())
+        return f"All segments\n\n{comparison}\nEstimator: {', '.join(methods)}."
+
+    form.show(
+        json=lambda: {
+            "question": asked.name,
+            "segments": [
+                {"segment": name, **tested_document(table, level, target)}
+                for name, table in tables.items()
+            ],
+            "comparison": comparison.to_document(),
+        },
+        csv=comparison.to_csv,
+        text=text,
+    )
 
 
 def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
@@ -237,10 +210,10 @@ def _lists(asked: Joint, given: tuple[str, ...]) -> dict[str, Path]:
     rule = f"give it as NAME=FILE, once for each open question of {listed(asked.names)}"
     texts = by_name(asked.names, "--candidates", given, rule)
     found = {name: Path(text) for name, text in texts.items()}
-    for question in asked.questions:
-        if question.is_open and not question.labels and question.name not in found:
+    for name in asked.needs_candidates:
+        if name not in found:
             raise ValueError(
-                f"question {question.name!r} is open: add --candidates {question.name}=FILE, a "
+                f"question {name!r} is open: add --candidates {name}=FILE, a "
                 "file of the strings to look for, one per line"
             )
     return found

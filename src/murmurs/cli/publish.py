@@ -8,17 +8,10 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.reading import contents
-from murmurs.boundary.writing import STANDARD, is_standard_output, writing
-from murmurs.cli.output import (
-    Command,
-    as_json,
-    existing_file,
-    new_file,
-    print_json,
-    read_survey,
-    rounded_up,
-    say,
-)
+from murmurs.boundary.writing import STANDARD, writing
+from murmurs.cli.options import Command, as_json, existing_file, flag, output
+from murmurs.cli.output import Form, rounded_up, say
+from murmurs.files.surveys import read_survey
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.present.text import table
 from murmurs.questions.asked import Asked
@@ -29,12 +22,10 @@ from murmurs.survey.terms import in_words
 
 @click.command("publish", cls=Command)
 @click.argument("survey_toml", type=existing_file)
-@click.option("-o", "--output", type=new_file, required=True, help="The JSON document to write.")
-@click.option(
-    "--force", is_flag=True, help="Replace a survey that was published with another fingerprint."
-)
+@output("The JSON document to write.")
+@flag("--force", "Replace a survey that was published with another fingerprint.")
 @as_json
-def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None:
+def command(survey_toml: Path, output: Path, force: bool, form: Form) -> None:
     """Fix the probabilities of SURVEY_TOML and publish it.
 
     The published survey is a JSON document, for devices and analysts alike.
@@ -53,19 +44,21 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         _keep_published(output, survey, survey_toml)
     with writing(output) as file:
         file.write(survey.to_json().encode())
-    beside = is_standard_output(output)
-    if as_json:
-        document = {"survey": survey.name, "fingerprint": survey.fingerprint}
-        told = survey.terms.to_document() | ({"concerns": noted} if noted else {})
-        print_json(document | told, err=beside)
-        return
+    document = {"survey": survey.name, "fingerprint": survey.fingerprint}
+    terms = survey.terms.to_document() | ({"concerns": noted} if noted else {})
+    form.show(json=lambda: document | terms, text=lambda: _text(survey))
+    if form.kind == "text":
+        for concern in noted:
+            say(f"\nNote: {concern}", err=True)
+
+
+def _text(survey: Survey) -> str:
+    """Return what is needed for a decision about epsilon, and the terms."""
     everything: list[Asked] = [*survey.questions, *survey.joints]
     rows = [
         [
             question.name,
-            "any"
-            if question.is_open
-            else str(math.prod(len(q.labels) for q in question.questions)),
+            "any" if question.is_open else str(_answers(question)),
             type(question.mechanism).__name__,
             f"{question.mechanism.epsilon:g}",
             rounded_up(question.mechanism.epsilon_realised),
@@ -75,27 +68,17 @@ def command(survey_toml: Path, output: Path, force: bool, as_json: bool) -> None
         for question in everything
     ]
     title = f"{survey.name}, version {survey.version}, fingerprint {survey.short_fingerprint}"
-    header = [
-        "question",
-        "answers",
-        "mechanism",
-        "epsilon",
-        "realised",
-        "permanent",
-        "bytes",
+    header = ["question", "answers", "mechanism", "epsilon", "realised", "permanent", "bytes"]
+    lines = [f"{title}\n\n{table(header, rows)}"]
+    lines += [
+        f"\n{', '.join(joint.names[:-1])} and {joint.names[-1]} are reported together, as "
+        f"{joint.name}: do not ask for their own reports as well, which would cost their "
+        "epsilon again."
+        for joint in survey.joints
     ]
-    say(f"{title}\n\n{table(header, rows)}", err=beside)
-    for joint in survey.joints:
-        say(
-            f"\n{', '.join(joint.names[:-1])} and {joint.names[-1]} are reported together, as "
-            f"{joint.name}: do not ask for their own reports as well, which would cost their "
-            "epsilon again.",
-            err=beside,
-        )
     if terms := _terms(survey):
-        say("\n" + "\n".join(terms), err=beside)
-    for concern in noted:
-        say(f"\nNote: {concern}", err=True)
+        lines.append("\n" + "\n".join(terms))
+    return "\n".join(lines)
 
 
 def _terms(survey: Survey) -> list[str]:
@@ -140,6 +123,11 @@ def _keep_published(output: Path, survey: Survey, source: Path) -> None:
             f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
             f"{there.short_fingerprint}: {way_out}publish to another file, or delete it first"
         )
+
+
+def _answers(asked: Asked) -> int:
+    """Return the number of answers, or of combinations of answers."""
+    return math.prod(len(question.labels) for question in asked.questions)
 
 
 def _permanent(question: Asked) -> str:

@@ -13,30 +13,28 @@ import click
 from murmurs import estimators
 from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import STANDARD, is_standard_output
-from murmurs.cli.output import (
+from murmurs.cli.options import (
     Command,
     as_json,
+    control_option,
+    counts_output,
     existing_file,
     level_option,
-    new_file,
+    output,
     piped_file,
-    print_csv,
-    print_json,
-    say,
-    tell,
+    printed,
 )
-from murmurs.cli.pictures import check_plot, plot_option, save_plot
-from murmurs.cli.rappor_assoc import assoc
+from murmurs.cli.output import Form, print_csv
+from murmurs.cli.pictures import save_plot
+from murmurs.cli.rappor_assoc import as_client_rounds, assoc, client_option
 from murmurs.cli.suggestions import Choice, Group
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.hashing import schemes
 from murmurs.inference.detection import Control
 from murmurs.mechanisms.longitudinal.rappor import SCHEMES
-from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.present.plots import plot_shares
 from murmurs.present.text import percent, shares_table, shown_digits, table
-from murmurs.rappor.clients import CLIENTS, effective_f
 from murmurs.rappor.counts import read_counts, write_counts
 from murmurs.rappor.csv_files import csv_text
 from murmurs.rappor.maps import map_rows, read_candidates, read_map, write_map
@@ -86,7 +84,7 @@ def command() -> None:
     show_default=True,
     help="How the clients hash strings.",
 )
-@click.option("-o", "--output", type=new_file, help="The map to write; printed if left out.")
+@output("The map to write; printed if left out.", required=False)
 def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -> None:
     """Hash candidate strings into a map.
 
@@ -104,15 +102,16 @@ def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -
         return
     write_map(output or STANDARD, rappor, listed)
     if output is not None:
-        tell(f"{len(listed)} strings in {rappor.cohorts} cohorts mapped; written to", output, {})
+        what = f"{numbered(len(listed), 'string')} in {rappor.cohorts} cohorts mapped; written to"
+        Form(err=is_standard_output(output)).written(what, output, {})
 
 
 @command.command("sum", cls=Command)
 @_params
 @click.argument("reports", type=piped_file, nargs=-1, required=True)
-@click.option("-o", "--output", type=new_file, required=True, help="The file of counts to write.")
+@counts_output
 @as_json
-def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: bool) -> None:
+def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, form: Form) -> None:
     """Count one or more files of REPORTS.
 
     The result is the number of reports in each cohort, and how often each bit is set. Only the
@@ -128,7 +127,7 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
     write_counts(output, counts)
     what = f"{numbered(counts.n, 'report')} in {rappor.cohorts} cohorts counted; written to"
     document = {"n": counts.n, "cohorts": counts.cells[:, 0].tolist()}
-    tell(what, output, document, as_json=as_json)
+    form.written(what, output, document)
 
 
 @command.command("decode", cls=Command)
@@ -139,22 +138,11 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, as_json: 
 @click.option(
     "--map", "mapped", type=existing_file, required=True, help="The map that `map` writes."
 )
-@click.option("-o", "--output", type=new_file, help="The CSV file of detected strings to write.")
+@output("The CSV file of detected strings to write.", required=False)
 @level_option
-@click.option(
-    "--control",
-    type=Choice(["bonferroni", "fdr"]),
-    default="bonferroni",
-    show_default=True,
-    help="Bound the chance of any false detection, or the fraction of false detections (fdr).",
-)
-@click.option(
-    "--client",
-    type=Choice(CLIENTS),
-    help="Use f as this client rounds it, not as in --params.",
-)
-@plot_option
-@as_json
+@control_option
+@client_option
+@printed("json", plot=True)
 def decode(
     params: Path,
     counts: Path,
@@ -164,7 +152,7 @@ def decode(
     control: Control,
     client: str | None,
     plot: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Estimate which strings of a map occur, and how often.
 
@@ -175,11 +163,7 @@ def decode(
     Example:
       murmurs rappor decode --params params.csv --counts counts.csv --map map.csv
     """
-    if plot is not None:
-        check_plot(plot)
-    rappor = read_params(params)
-    if client is not None:
-        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), f_numerator=LEFT_OPEN)
+    rappor = as_client_rounds(read_params(params), client)
     over = read_map(mapped, rappor)
     counted = read_counts(counts, rappor)
     with warnings.catch_warnings():
@@ -189,27 +173,24 @@ def decode(
     found = results(estimate, level, control)
     if output is not None:
         write_results(output, found, level)
-    if plot is not None:
-        save_plot(lambda axes: _plot(estimate, found, level, axes), plot)
-    beside = output is not None and is_standard_output(output)
-    if as_json:
-        print_json(_document(estimate, found, level, control, rappor.f), err=beside)
-        return
-    other = _other(estimate, level)
-    digits = shown_digits(estimate.standard_errors())
-    say(
-        f"{numbered(counted.n, 'report')} in {rappor.cohorts} cohorts, f = {rappor.f:g}\n",
-        err=beside,
-    )
-    if found:
-        say(_table(estimate, found, level), err=beside)
-    say(
-        f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, {1 - level:.3g})."
-        f"\n(other), strings that are not in the map: {percent(other['share'], digits)}, "
-        f"{percent(other['low'], digits)} … {percent(other['high'], digits)}."
-        f"\n{estimate.explanation}",
-        err=beside,
-    )
+    save_plot(lambda axes: _plot(estimate, found, level, axes), plot)
+
+    def text() -> str:
+        other = _other(estimate, level)
+        digits = shown_digits(estimate.standard_errors())
+        return "\n".join(
+            [
+                f"{numbered(counted.n, 'report')} in {rappor.cohorts} cohorts, f = {rappor.f:g}\n",
+                *([_table(estimate, found, level)] if found else []),
+                f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, "
+                f"{1 - level:.3g}).",
+                f"(other), strings that are not in the map: {percent(other['share'], digits)}, "
+                f"{percent(other['low'], digits)} … {percent(other['high'], digits)}.",
+                estimate.explanation,
+            ]
+        )
+
+    form.show(json=lambda: _document(estimate, found, level, control, rappor.f), text=text)
 
 
 command.add_command(assoc)
@@ -217,7 +198,7 @@ command.add_command(assoc)
 
 @command.command("schemes", cls=Command)
 @as_json
-def show_schemes(as_json: bool) -> None:
+def show_schemes(form: Form) -> None:
     """List the hashing schemes of deployed clients.
 
     \b
@@ -225,14 +206,14 @@ def show_schemes(as_json: bool) -> None:
       murmurs rappor schemes
     """
     found = schemes.BY_NAME.values()
-    if as_json:
-        print_json([{f.name: getattr(s, f.name) for f in dataclasses.fields(s)} for s in found])
-        return
     rows = [
         [s.name, s.clients, str(s.widest), str(s.most_hashes), str(s.most_cohorts)] for s in found
     ]
     header = ["scheme", "clients", "bits up to", "hashes up to", "cohorts up to"]
-    say(table(header, rows, left=2))
+    form.show(
+        json=lambda: [dataclasses.asdict(scheme) for scheme in found],
+        text=lambda: table(header, rows, left=2),
+    )
 
 
 def _table(estimate: Estimate, found: list[ResultRow], level: float) -> str:

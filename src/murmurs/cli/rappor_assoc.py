@@ -10,20 +10,20 @@ import click
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, numbered
-from murmurs.boundary.writing import is_standard_output
-from murmurs.cli.output import (
+from murmurs.cli.options import (
     Command,
     FilePath,
     as_json,
     existing_file,
+    flag,
     level_option,
-    new_file,
+    output,
     piped_file,
-    print_json,
     refuse_overwriting,
-    say,
 )
+from murmurs.cli.output import Form
 from murmurs.cli.suggestions import Choice
+from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.mechanisms.products.closed import Product
 from murmurs.mechanisms.settling import LEFT_OPEN
@@ -34,6 +34,19 @@ from murmurs.rappor.maps import read_map
 from murmurs.rappor.pairs import read_pairs
 from murmurs.rappor.params import read_boolean_params, read_params
 from murmurs.rappor.schema import Variable, read_schema
+
+client_option = click.option(
+    "--client",
+    type=Choice(CLIENTS),
+    help="Use f as this client rounds it, not as in the parameters.",
+)
+
+
+def as_client_rounds(rappor: Rappor, client: str | None) -> Rappor:
+    """Return the parameters with f as a client really has it."""
+    if client is None:
+        return rappor
+    return dataclasses.replace(rappor, f=effective_f(rappor.f, client), f_numerator=LEFT_OPEN)
 
 
 @click.command("assoc", cls=Command)
@@ -61,18 +74,13 @@ from murmurs.rappor.schema import Variable, read_schema
     "--map1", type=existing_file, help="The map of the first variable, if it is a string."
 )
 @click.option("--map2", type=existing_file, help="The map of the second one, if it is a string.")
-@click.option(
+@flag(
     "--remove-bad-rows",
-    is_flag=True,
-    help="Leave out lines in which a value is empty, instead of refusing the file.",
+    "Leave out lines in which a value is empty, instead of refusing the file.",
 )
-@click.option("-o", "--output", type=new_file, help="The CSV file of the table to write.")
+@output("The CSV file of the table to write.", required=False)
 @level_option
-@click.option(
-    "--client",
-    type=Choice(CLIENTS),
-    help="Use f as this client rounds it, not as in the parameters.",
-)
+@client_option
 @as_json
 def assoc(
     metric: str | None,
@@ -87,7 +95,7 @@ def assoc(
     output: Path | None,
     level: float,
     client: str | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Estimate the table of two variables from reports of both.
 
@@ -113,16 +121,16 @@ def assoc(
     found = association_table((var1, var2), product, rows, level)
     if output is not None:
         write_association(output, found, level)
-    beside = output is not None and is_standard_output(output)
-    if as_json:
-        print_json(_document(found, level, left_out), err=beside)
-        return
-    estimate = found.estimate
-    dropped = f", {left_out} lines left out" if left_out else ""
-    say(f"{numbered(estimate.n, 'report')} of {var1} and {var2}{dropped}\n", err=beside)
-    columns = {**estimate.columns(level), "answer": list(estimate.counts.mechanism.labels)}
-    say(shares_table(columns, f"{100 * level:g} % interval"), err=beside)
-    say(f"\n{found.tested().sentence}\n{estimate.explanation}", err=beside)
+
+    def text() -> str:
+        estimate = found.estimate
+        dropped = f", {numbered(left_out, 'line')} left out" if left_out else ""
+        title = f"{numbered(estimate.n, 'report')} of {var1} and {var2}{dropped}"
+        columns = {**estimate.columns(level), "answer": list(estimate.counts.mechanism.labels)}
+        table = shares_table(columns, f"{100 * level:g} % interval")
+        return f"{title}\n\n{table}\n\n{found.tested().sentence}\n{estimate.explanation}"
+
+    form.show(json=lambda: _document(found, level, left_out), text=text)
 
 
 def _variable(variables: dict[str, Variable], name: str, schema: Path) -> Variable:
@@ -149,10 +157,7 @@ def _mechanism(
         return flag if client is None else dataclasses.replace(flag, f=effective_f(flag.f, client))
     if given is None:
         raise ValueError(f"{shown(variable.name)} is a string: give its map with {option}")
-    rappor = read_params(variable.params)
-    if client is not None:
-        rappor = dataclasses.replace(rappor, f=effective_f(rappor.f, client), f_numerator=LEFT_OPEN)
-    return read_map(given, rappor)
+    return read_map(given, as_client_rounds(read_params(variable.params), client))
 
 
 def _document(found: AssociationTable, level: float, left_out: int) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from murmurs.cli.output import Command, as_json, existing_file, print_json, read_survey, say
+from murmurs.cli.options import Command, as_json, existing_file, flag
+from murmurs.cli.output import Form, say
 from murmurs.cli.suggestions import Choice
+from murmurs.files.surveys import read_survey
 
 if TYPE_CHECKING:
     from murmurs.collect.catalogue import Catalogue
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--certfile", type=existing_file, help="A certificate for TLS, with its chain.")
 @click.option("--keyfile", type=existing_file, help="The private key of the certificate.")
-@click.option("--keys", is_flag=True, help="Take submissions only with a token to submit.")
+@flag("--keys", "Take submissions only with a token to submit.")
 @click.option(
     "--origin",
     "origins",
@@ -87,14 +89,9 @@ if TYPE_CHECKING:
     metavar="DAYS",
     help="How long counts and reports are kept; by default for ever.",
 )
-@click.option(
-    "--damaged",
-    is_flag=True,
-    help="Start although the store is damaged, without results of what is.",
-)
+@flag("--damaged", "Start although the store is damaged, without results of what is.")
 @click.option(
     "--log",
-    "form",
     type=Choice(["text", "json"]),
     default="text",
     show_default=True,
@@ -124,9 +121,9 @@ def command(
     keep_ids: int,
     keep_reports: int | None,
     damaged: bool,
-    form: Literal["text", "json"],
+    log: Literal["text", "json"],
     clock: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Collect submissions to SURVEYS, and answer with estimates.
 
@@ -153,7 +150,7 @@ def command(
         raise ImportError(
             f"the collector needs {error.name}: install it with pip install 'murmurs[server]'"
         ) from None
-    log_to_stderr(form)
+    log_to_stderr(log)
     chosen = limits_from(limits, Limits(rate=rate, connections=connections))
     plan = Plan(
         place,
@@ -170,34 +167,33 @@ def command(
             shown = without_password(place)
             if clock is not None:
                 say(f"Note: a rehearsal, in which the date is the one in {clock}.", err=True)
-            if as_json:
-                told = None if running.token_file is None else str(running.token_file)
-                print_json({"url": running.url, "store": shown, "new_token_file": told})
-            else:
-                _tell(running.url, shown, running.token_file)
-                _tell_missing(running.server.collector.catalogue, shown)
-                say("stop with Ctrl-C")
+            file = running.token_file
+            told = None if file is None else str(file)
+            token = [] if file is None else [f"a token for administration and results is in {file}"]
+            missing = _missing(running.server.collector.catalogue, shown)
+            start = f"collecting at {running.url} into {shown}"
+            form.show(
+                json=lambda: {"url": running.url, "store": shown, "new_token_file": told},
+                text=lambda: "\n".join([start, *token, *missing, "stop with Ctrl-C"]),
+                most=None,
+            )
             running.run()
-        if not as_json:
+        if form.kind == "text":
             say("stopped")
     except StoreError as error:
         raise ValueError(str(error)) from None
 
 
-def _tell(url: str, place: str, token_file: Path | None) -> None:
-    """Say where the collector is, and where a new token is."""
-    say(f"collecting at {url} into {place}", most=None)
-    if token_file is not None:
-        say(f"a token for administration and results is in {token_file}", most=None)
-
-
-def _tell_missing(catalogue: Catalogue, place: str) -> None:
-    """Say what a store needs before anybody can submit, or read results."""
+def _missing(catalogue: Catalogue, place: str) -> list[str]:
+    """Return what a store needs before anybody can submit, or read results."""
+    lines = []
     if not catalogue.by_fingerprint:
-        say("there is no survey yet: give one to murmurs serve, or POST it to /admin/surveys")
-    if not any(token.scope == "admin" for token in catalogue.tokens):
-        say(
-            "there is no token for administration yet: make one with "
-            f"murmurs token create NAME --scope admin --store {shlex.quote(place)}",
-            most=None,
+        lines.append(
+            "there is no survey yet: give one to murmurs serve, or POST it to /admin/surveys"
         )
+    if not any(token.scope == "admin" for token in catalogue.tokens):
+        lines.append(
+            "there is no token for administration yet: make one with "
+            f"murmurs token create NAME --scope admin --store {shlex.quote(place)}"
+        )
+    return lines

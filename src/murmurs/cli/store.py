@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.boundary.texts import numbered
+from murmurs.cli.options import Command, as_json
+from murmurs.cli.output import Form
 from murmurs.cli.suggestions import Group
 from murmurs.cli.token import opened, store_option
 from murmurs.collect.stores import naming_the_extra, without_password
@@ -34,7 +36,7 @@ def command() -> None:
 @command.command("check", cls=Command)
 @store_option
 @as_json
-def check(place: str, as_json: bool) -> None:
+def check(place: str, form: Form) -> None:
     """Read everything in a store, find damage, and say what is there.
 
     \b
@@ -57,14 +59,14 @@ def check(place: str, as_json: bool) -> None:
             for collection in store.collections()
         ]
         size = store.size()
-    if as_json:
-        print_json({"damaged": False, "bytes": size, "surveys": surveys})
-        return
-    say(f"{without_password(place)}: no damage found, {size:,} bytes")
+    lines = [f"{without_password(place)}: no damage found, {size:,} bytes"]
     for survey in surveys:
-        say(f"{survey['survey']} version {survey['version']}, {survey['state']}")
-        for name, n in survey["reports"].items():
-            say(f"  {name}: {n:,} reports")
+        lines.append(f"{survey['survey']} version {survey['version']}, {survey['state']}")
+        lines += [f"  {name}: {numbered(n, 'report')}" for name, n in survey["reports"].items()]
+    form.show(
+        json=lambda: {"damaged": False, "bytes": size, "surveys": surveys},
+        text=lambda: "\n".join(lines),
+    )
 
 
 def _reports(store: Store, fingerprint: str, question: str) -> int:
@@ -75,7 +77,7 @@ def _reports(store: Store, fingerprint: str, question: str) -> int:
 @click.argument("file", type=new_path)
 @store_option
 @as_json
-def backup(file: Path, place: str, as_json: bool) -> None:
+def backup(file: Path, place: str, form: Form) -> None:
     """Write a complete copy of a store to a new FILE.
 
     \b
@@ -84,10 +86,9 @@ def backup(file: Path, place: str, as_json: bool) -> None:
     """
     with opened(place) as store:
         store.backup(file)
-    _tell(
-        f"backup of {without_password(place)} written to {file}",
-        {"bytes": file.stat().st_size},
-        as_json,
+    form.show(
+        json=lambda: {"bytes": file.stat().st_size},
+        text=lambda: f"backup of {without_password(place)} written to {file}",
     )
 
 
@@ -95,7 +96,7 @@ def backup(file: Path, place: str, as_json: bool) -> None:
 @click.argument("file", type=new_path)
 @store_option
 @as_json
-def restore(file: Path, place: str, as_json: bool) -> None:
+def restore(file: Path, place: str, form: Form) -> None:
     """Make a new store from the backup FILE. It is a new directory, or an empty database.
 
     A backup of either kind of store can be restored to the other kind.
@@ -115,14 +116,14 @@ def restore(file: Path, place: str, as_json: bool) -> None:
     except StoreError as error:
         raise ValueError(str(error)) from None
     what = f"{file} restored to {without_password(place)}; the tokens are those of the backup"
-    _tell(what, document, as_json)
+    form.show(json=lambda: document, text=lambda: what)
 
 
 @command.command("export", cls=Command)
 @click.argument("folder", type=new_path)
 @store_option
 @as_json
-def export(folder: Path, place: str, as_json: bool) -> None:
+def export(folder: Path, place: str, form: Form) -> None:
     """Export counts and kept reports as Parquet. The files go into a new FOLDER.
 
     \b
@@ -133,18 +134,15 @@ def export(folder: Path, place: str, as_json: bool) -> None:
 
     with opened(place) as store:
         found = exported(store, folder)
-    if as_json:
-        print_json({"reports": found})
-        return
-    say(f"exported {without_password(place)} to {folder}")
-    for name, n in found.items():
-        say(f"  {name}: {n:,} reports")
+    lines = [f"exported {without_password(place)} to {folder}"]
+    lines += [f"  {name}: {numbered(n, 'report')}" for name, n in found.items()]
+    form.show(json=lambda: {"reports": found}, text=lambda: "\n".join(lines))
 
 
 @command.command("vacuum", cls=Command)
 @store_option
 @as_json
-def vacuum(place: str, as_json: bool) -> None:
+def vacuum(place: str, form: Form) -> None:
     """Add recent reports up, and free unused room on the disk.
 
     \b
@@ -157,11 +155,4 @@ def vacuum(place: str, as_json: bool) -> None:
         store.vacuum()
         after = store.size()
     what = f"{without_password(place)} takes {after:,} bytes, and took {before:,} before"
-    _tell(what, {"bytes": after, "before": before}, as_json)
-
-
-def _tell(what: str, document: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(document)
-    else:
-        say(what)
+    form.show(json=lambda: {"bytes": after, "before": before}, text=lambda: what)

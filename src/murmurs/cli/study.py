@@ -10,23 +10,21 @@ import click
 import numpy as np
 
 from murmurs import estimators
-from murmurs.cli.columns import Columns
-from murmurs.cli.output import (
+from murmurs.cli.options import (
     Command,
-    as_csv,
-    as_json,
-    new_file,
+    column_options,
+    flag,
     piped_file,
-    print_csv,
-    print_json,
-    say,
-    simulation_seed_option,
+    plot_option,
+    printed,
+    seed_option,
 )
-from murmurs.cli.pictures import check_plot, save_plot
+from murmurs.cli.output import Form, note
+from murmurs.cli.pictures import save_plot
 from murmurs.cli.progress import progress_bar
-from murmurs.cli.study_data import people_of_column
 from murmurs.cli.suggestions import Choice
-from murmurs.files.columns import FORMATS, Format
+from murmurs.files.selection import Columns
+from murmurs.files.values import count_values
 from murmurs.mechanisms import BY_NAME
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.numerics.arrays import Integers
@@ -49,16 +47,8 @@ _NAMED = 4
 
 @click.command("study", cls=Command)
 @click.argument("data", type=piped_file)
-@click.option("--column", help="The column to read: its name, or its number from 1.")
-@click.option(
-    "--format",
-    "file_format",
-    type=Choice(FORMATS),
-    help="The format of the file [default: from the file name].",
-)
-@click.option("--delimiter", help="CSV delimiter [default: ,].")
-@click.option("--no-header", is_flag=True, help="The CSV file has no header row.")
-@click.option("--drop-missing", is_flag=True, help="Leave out people whose value is missing.")
+@column_options(by=None)
+@flag("--drop-missing", "Leave out people whose value is missing.")
 @click.option(
     "--counts",
     help="A column with the number of people who hold the value of --column, if each has one row.",
@@ -99,7 +89,7 @@ _NAMED = 4
     show_default=True,
     help="How many collections are simulated for each mechanism.",
 )
-@click.option("--plot", type=new_file, help="Draw the errors into this file: .png, .svg or .pdf.")
+@plot_option
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
@@ -107,16 +97,11 @@ _NAMED = 4
     show_default=True,
     help="Number of processes.",
 )
-@simulation_seed_option
-@as_csv
-@click.option("--latex", "as_latex", is_flag=True, help="Print a LaTeX table, for a paper.")
-@as_json
+@seed_option
+@printed("csv", "latex", "json")
 def command(
     data: Path,
-    column: str | None,
-    file_format: Format | None,
-    delimiter: str | None,
-    no_header: bool,
+    columns: Columns,
     drop_missing: bool,
     counts: str | None,
     top: int | None,
@@ -127,9 +112,7 @@ def command(
     plot: Path | None,
     processes: int,
     seed: int | None,
-    as_csv: bool,
-    as_latex: bool,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Compare mechanisms and estimators on a column of DATA.
 
@@ -143,12 +126,17 @@ def command(
     Example:
       murmurs study data.csv --column drink --epsilon 1 --repetitions 10 --seed 1
     """
-    if as_csv + as_latex + as_json > 1:
-        raise click.UsageError("--csv, --latex and --json print the same: give one of them")
-    if plot is not None:
-        check_plot(plot)
-    columns = Columns(column, (), file_format, delimiter, no_header)
-    people = people_of_column(data, columns, counts=counts, drop_missing=drop_missing, top=top)
+    column = columns.column if isinstance(columns.column, str) else None
+    held = count_values(
+        data,
+        column,
+        counts=counts,
+        drop_missing=drop_missing,
+        top=top,
+        note=note,
+        **columns.reading,
+    )
+    people = np.array(list(held.values()), np.int64)
     with progress_bar("study") as progress:
         found = study(
             list(dict.fromkeys(mechanisms)),
@@ -162,24 +150,22 @@ def command(
             processes=processes,
             progress=progress,
         )
-    if plot is not None:
-        lines = len({(row.mechanism, row.estimator) for row in found.rows})
-        groups = len({row.mechanism for row in found.rows})
-        save_plot(found.plot, plot, size=size_for(lines, len(set(epsilons)), groups))
+    lines = len({(row.mechanism, row.estimator) for row in found.rows})
+    groups = len({row.mechanism for row in found.rows})
+    save_plot(found.plot, plot, size=size_for(lines, len(set(epsilons)), groups))
     # Where nothing is cut, several estimators are the same, and the last digits must not decide.
     ranked = sorted(found.rows, key=lambda row: (row.epsilon, float(f"{row.l1:.9g}")))
-    found = dataclasses.replace(found, rows=tuple(ranked))
-    if as_json:
-        print_json(_document(found, people))
-        return
-    if as_csv or as_latex:
-        print_csv(found.to_csv() if as_csv else f"{found.to_latex()}\n")
-        return
-    say(f"{found}\n")
-    for epsilon in dict.fromkeys(row.epsilon for row in ranked):
-        say(_winner(found, epsilon) + _chosen(found, epsilon))
-    if plot is not None:
-        say(f"\nFigure: {plot}")
+    shown = dataclasses.replace(found, rows=tuple(ranked))
+    each = dict.fromkeys(row.epsilon for row in ranked)
+    figure = [] if plot is None else [f"\nFigure: {plot}"]
+    form.show(
+        json=lambda: _document(shown, people),
+        csv=shown.to_csv,
+        latex=shown.to_latex,
+        text=lambda: "\n".join(
+            [f"{shown}\n", *(_winner(shown, e) + _chosen(shown, e) for e in each), *figure]
+        ),
+    )
 
 
 def _winner(found: ErrorStudy, epsilon: float) -> str:

@@ -6,8 +6,6 @@ from typing import Any
 
 import click
 
-from murmurs.boundary.texts import meant
-
 
 class Group(click.Group):
     """Commands, in the order in which they were added."""
@@ -22,6 +20,8 @@ class Group(click.Group):
         """Return the named command; an error about an unknown name suggests the nearest one."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
+            from murmurs.boundary.texts import meant  # only errors need it, and what it imports
+
             raise click.UsageError(f"there is no command {name!r}{meant(name, known)}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -34,6 +34,8 @@ class Choice(click.Choice):  # type: ignore[type-arg]  # click 8.1 has no parame
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
+            from murmurs.boundary.texts import meant
+
             near = meant(value, self.choices)
             if not near:
                 raise

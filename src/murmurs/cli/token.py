@@ -10,7 +10,8 @@ import click
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
-from murmurs.cli.output import Command, as_json, print_json, say
+from murmurs.cli.options import Command, as_json
+from murmurs.cli.output import Form, note
 from murmurs.cli.suggestions import Choice, Group
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def command() -> None:
 )
 @store_option
 @as_json
-def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_json: bool) -> None:
+def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, form: Form) -> None:
     """Make a token called NAME, and print it. It is not kept, and cannot be shown again.
 
     \b
@@ -85,21 +86,18 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, as_jso
     for survey in surveys:
         if survey not in known:
             there = f"it has {listed(known)}" if known else "it has none"
-            say(
-                f"Note: the store has no survey {shown(survey)}, {there}{meant(survey, known)}. "
-                "The token is of use once a survey of this name is served.",
-                err=True,
+            note(
+                f"the store has no survey {shown(survey)}, {there}{meant(survey, known)}. "
+                "The token is of use once a survey of this name is served."
             )
-    if as_json:
-        print_json({"name": name, "scope": scope, "surveys": list(surveys), "token": text})
-        return
-    say(text)
+    document = {"name": name, "scope": scope, "surveys": list(surveys), "token": text}
+    form.show(json=lambda: document, text=lambda: text)
 
 
 @command.command("list", cls=Command)
 @store_option
 @as_json
-def list_tokens(place: str, as_json: bool) -> None:
+def list_tokens(place: str, form: Form) -> None:
     """List names and scopes of all tokens. The tokens themselves are not kept.
 
     \b
@@ -108,19 +106,16 @@ def list_tokens(place: str, as_json: bool) -> None:
     """
     with opened(place) as store:
         tokens = store.tokens()
-    if as_json:
-        rows = [{"name": t.name, "scope": t.scope, "surveys": list(t.surveys)} for t in tokens]
-        print_json({"tokens": rows})
-        return
-    for token in tokens:
-        say(f"{token.name}: {token.scope}, {', '.join(token.surveys) or 'all surveys'}")
+    rows = [{"name": t.name, "scope": t.scope, "surveys": list(t.surveys)} for t in tokens]
+    lines = [f"{t.name}: {t.scope}, {', '.join(t.surveys) or 'all surveys'}" for t in tokens]
+    form.show(json=lambda: {"tokens": rows}, text=lambda: "\n".join(lines) or None)
 
 
 @command.command("revoke", cls=Command)
 @click.argument("name")
 @store_option
 @as_json
-def revoke(name: str, place: str, as_json: bool) -> None:
+def revoke(name: str, place: str, form: Form) -> None:
     """Revoke the token called NAME.
 
     \b
@@ -131,7 +126,4 @@ def revoke(name: str, place: str, as_json: bool) -> None:
         if name not in {token.name for token in store.tokens()}:
             raise ValueError(f"there is no token {name!r}: see `murmurs token list`")
         store.revoke(name)
-    if as_json:
-        print_json({"revoked": name})
-        return
-    say(f"revoked {name}")
+    form.show(json=lambda: {"revoked": name}, text=lambda: f"revoked {name}")

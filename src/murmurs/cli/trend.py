@@ -7,26 +7,22 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.cli.output import (
+from murmurs.cli.estimating import estimated, estimates_of
+from murmurs.cli.options import (
     Command,
-    as_csv,
-    as_json,
     asked_option,
-    candidates_option,
-    complete_option,
+    candidates,
     existing_file,
+    flag,
     level_option,
-    one_form,
-    print_csv,
-    print_json,
-    say,
-    with_numbers,
+    printed,
 )
-from murmurs.cli.pictures import picture_kind, plot_option, save_plot
-from murmurs.cli.several import estimated, estimates_of, names_of_files
+from murmurs.cli.output import Form, note
+from murmurs.cli.pictures import save_plot
 from murmurs.cli.suggestions import Choice
 from murmurs.counts import People
 from murmurs.files.exported import PARTS, By, assumption, is_exported, read_exported
+from murmurs.files.inputs import names_of_files, with_numbers
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import trend
 from murmurs.survey.rounds import people_of
@@ -53,17 +49,10 @@ from murmurs.survey.rounds import people_of
     "population they were sampled from (the default for different people).",
 )
 @level_option
-@click.option(
-    "--groups",
-    is_flag=True,
-    help="The files are groups without an order: --plot draws marks instead of lines.",
-)
+@flag("--groups", "The files are groups without an order: --plot draws marks instead of lines.")
 @asked_option
-@candidates_option
-@complete_option
-@as_csv
-@plot_option
-@as_json
+@candidates
+@printed("csv", "json", plot=True)
 def command(
     counts: tuple[Path, ...],
     names: str | None,
@@ -75,9 +64,8 @@ def command(
     groups: bool,
     candidates: Path | None,
     complete: bool,
-    as_csv: bool,
     plot: Path | None,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Show the shares in several files of COUNTS side by side.
 
@@ -89,9 +77,6 @@ def command(
     Example:
       murmurs trend monday.json tuesday.json
     """
-    one_form(as_csv, as_json)
-    if plot is not None:
-        picture_kind(plot)
     if len(counts) == 1 and is_exported(counts[0]):
         exported = read_exported(counts[0], asked)
         whose = people or people_of(exported.survey.terms, exported.asked.mechanism)
@@ -103,7 +88,7 @@ def command(
         if names is not None:
             called = _given(names, len(parts), f"{each}s")
         counted = [exported.counts(rows, whose) for rows in parts.values()]
-        say(f"Note: {assumption(counted)}.", err=True)
+        note(f"{assumption(counted)}.")
         read = [(question, own.counts) for own in counted]
         estimates = estimated(question, read, candidates, complete)
         between: People = "different" if by == "segment" else whose
@@ -119,21 +104,21 @@ def command(
             _note_order(called)
         question, estimates = estimates_of(counts, candidates, complete, asked)
     found = trend(estimates, called, people=between, target=target)
-    table = found.table(level=level)
-    if plot is not None:
-        size = found.plot_size(joined=not groups)
-        save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, size=size)
-    if as_json:
-        print_json({"question": question.name, **found.to_document(level)})
-        return
-    if as_csv:
-        print_csv(found.to_csv(level))
-        return
+    size = found.plot_size(joined=not groups)
+    save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, size=size)
     reports = numbered(sum(estimate.n for estimate in estimates), "report")
-    say(f"{question.text or question.name}\n{reports} in {what}\n\n{table}")
-    say(found.conclusion)
-    for note in found.notes:
-        say(f"Note: {note}.")
+    form.show(
+        json=lambda: {"question": question.name, **found.to_document(level)},
+        csv=lambda: found.to_csv(level),
+        text=lambda: "\n".join(
+            [
+                f"{question.text or question.name}\n{reports} in {what}",
+                f"\n{found.table(level=level)}",
+                found.conclusion,
+                *(f"Note: {text}." for text in found.notes),
+            ]
+        ),
+    )
 
 
 def _names(counts: tuple[Path, ...], names: str | None) -> list[str]:
@@ -154,9 +139,8 @@ def _note_order(called: list[str]) -> None:
     """Say it if files are in the order of a shell, in which week10 comes before week9."""
     in_time = sorted(called, key=with_numbers)
     if called == sorted(called) and called != in_time:
-        say(
-            f"Note: the files are taken in the order in which they are given: {called[0]} first, "
+        note(
+            f"the files are taken in the order in which they are given: {called[0]} first, "
             f"{called[-1]} last. If they are periods, give them in the order of time: "
-            f"{in_time[0]} first, {in_time[-1]} last.",
-            err=True,
+            f"{in_time[0]} first, {in_time[-1]} last."
         )

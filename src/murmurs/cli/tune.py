@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from murmurs.cli.output import MOST_PEOPLE, Command, as_json, print_json, say
+from murmurs.cli.options import Command, as_json, epsilon_help, respondents
+from murmurs.cli.output import Form
 from murmurs.cli.suggestions import Choice
 from murmurs.planning.identifiability import identifiable
 from murmurs.planning.loss_model import KINDS
@@ -13,18 +14,8 @@ from murmurs.present.text import table
 
 
 @click.command("tune", cls=Command)
-@click.option(
-    "--epsilon",
-    type=float,
-    required=True,
-    help="Epsilon of one report, which bounds its privacy loss.",
-)
-@click.option(
-    "--respondents",
-    type=click.IntRange(1, MOST_PEOPLE),
-    required=True,
-    help="Number of people who will answer.",
-)
+@click.option("--epsilon", type=float, required=True, help=epsilon_help)
+@respondents("Number of people who will answer.", required=True)
 @click.option(
     "--candidate-count",
     type=click.IntRange(min=2),
@@ -68,7 +59,7 @@ def command(
     loss: str,
     most_cohorts: int,
     lines: int,
-    as_json: bool,
+    form: Form,
 ) -> None:
     """Find the best width and number of cohorts for strings.
 
@@ -83,9 +74,6 @@ def command(
     found = tune(
         epsilon, respondents, candidate_count, kind=kind, loss=loss, most_cohorts=most_cohorts
     )
-    if as_json:
-        print_json(found.to_document())
-        return
     choices = (found.best, *found.alternatives[: lines - 1])
     rows = [
         [
@@ -99,13 +87,18 @@ def command(
         ]
         for c in choices
     ]
-    error = 100 * found.error_of_a_share
-    say(f"{found.mechanism}: the expected error of a share is {error:.3g} %\n")
     header = ["width", "cohorts", "hashes", "bits", f"expected {loss}", "estimator", "for"]
-    say(table(header, rows, left=0))
-    kinds = (
-        "one layout: computed for one drawn set of hash functions; all layouts: averaged over them"
-    )
-    say(f"\n{kinds}")
     advice = identifiable(found.best.width, found.best.cohorts, candidate_count).advice
-    say(f"\n{advice}; {found.looked_at} combinations were compared")
+    form.show(
+        json=found.to_document,
+        text=lambda: "\n\n".join(
+            [
+                f"{found.mechanism}: the expected error of a share is "
+                f"{100 * found.error_of_a_share:.3g} %",
+                table(header, rows, left=0),
+                "one layout: computed for one drawn set of hash functions; all layouts: averaged "
+                "over them",
+                f"{advice}; {found.looked_at} combinations were compared",
+            ]
+        ),
+    )

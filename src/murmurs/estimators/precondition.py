@@ -11,7 +11,7 @@ class UnfitCountsError(ValueError):
 
     def __init__(self, rule: str, method: str, also: str = "") -> None:
         super().__init__(f"{rule}: use {method}(counts){also}")
-        self.on_command_line = f"{rule}: use --method {method}"
+        self.on_command_line = f"{rule}: use --estimator {method}"
 
 
 def usable(counts: object) -> Counts:

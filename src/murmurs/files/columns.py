@@ -214,7 +214,7 @@ def _of_csv(
         if by_number and is_value is not None and is_value(start[1][place]):
             raise ValueError(
                 f"{named(path)} has a value in column {one} of its first line, not a name: read it "
-                "without a header (--no-header), or give the column by its name"
+                "without a header (`header=False`), or give the column by its name"
             )
     others = [_index(path, one, names, width) for one in by]
     _refuse_same(wanted, others)

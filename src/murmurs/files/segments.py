@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from murmurs.boundary.checks import shown, utf8
+from murmurs.boundary.reading import named
 from murmurs.boundary.writing import STANDARD
 
 MOST_SEGMENTS = 200
 """The most segments of a file: each has a file that is open at the same time."""
+
+Segment = tuple[str, ...]
+"""The texts of a segment, one for each column; without segments, there is one, ()."""
 
 _LONGEST = 100
 _RULE = "a segment is a part of a file's name:"
@@ -87,6 +91,14 @@ def segment_texts(segment: Any) -> tuple[str, ...]:
     ('north/south', 'true')
     """
     return tuple(map(_text, segment if isinstance(segment, tuple) else (segment,)))
+
+
+def checked_texts(path: Path, segment: Any) -> Segment:
+    """Return the texts of a segment of a file, or () for None; an error names the file."""
+    try:
+        return () if segment is None else segment_texts(segment)
+    except TypeError as error:
+        raise ValueError(f"{named(path)}: {error}") from None
 
 
 def _text(segment: Any) -> str:

@@ -1,10 +1,10 @@
-"""What `murmurs joint` reads: counts, files of reports with aligned rows, or columns of reports."""
+"""Counts of questions that the same people answered: from counts, aligned files, or columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, NoReturn, Unpack, cast
 
 import numpy as np
 
@@ -12,26 +12,26 @@ from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
 from murmurs.boundary.texts import listed
 from murmurs.boundary.writing import STANDARD
-from murmurs.cli.columns import Columns, by_question
-from murmurs.cli.output import read_survey, with_numbers
-from murmurs.cli.reported import counted_column, report_arrays
-from murmurs.cli.several import names_of_files, read_together
 from murmurs.counts import Counts
+from murmurs.files.answers import by_question
 from murmurs.files.columns import Chunk, format_of
 from murmurs.files.counts import read_counts
-from murmurs.files.headers import is_header_of_reports
+from murmurs.files.headers import AnyPath, as_paths, is_header_of_reports
+from murmurs.files.inputs import names_of_files, with_numbers
 from murmurs.files.pooled import pooled
+from murmurs.files.reported import Sums, count_files, report_arrays
 from murmurs.files.reports import read_reports
-from murmurs.files.segments import MOST_SEGMENTS, segment_texts
+from murmurs.files.segments import Segment, checked_texts
+from murmurs.files.selection import Columns, Reading, columns_of
+from murmurs.files.several import read_together
+from murmurs.files.surveys import read_survey
 from murmurs.questions.joint import Joint
 from murmurs.questions.single import Single
 from murmurs.survey.survey import Survey
 from murmurs.wire import BadReportError, Reports
 
-Segment = tuple[str, ...]
 
-
-class Counted(NamedTuple):
+class JointCounts(NamedTuple):
     """A joint and its counts by segment; the survey if they were counted here.
 
     Without segments there is one, the empty tuple. ``each`` are the joints of the segments, which
@@ -47,9 +47,49 @@ class Counted(NamedTuple):
         """Return the joint that a segment was asked."""
         return self.each[number] if self.each else self.asked
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the segments as they are shown: their parts with - between them."""
+        segments = list(self.counts)
+        names = ["-".join(segment) for segment in segments]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                both = [segments[names.index(name)], segments[number]]
+                raise ValueError(
+                    f"the segments {both[0]} and {both[1]} would have the same name: rename one of "
+                    "them"
+                )
+        return names
 
-def counted(files: tuple[Path, ...], columns: Columns, names: tuple[str, ...]) -> Counted:
-    """Return what the files hold: files of counts, or a survey and reports."""
+
+def read_joint(
+    paths: AnyPath | Sequence[AnyPath],
+    *,
+    questions: Sequence[str] = (),
+    column: str | None = None,
+    by: str | Sequence[str] = (),
+    note: Callable[[str], object] | None = None,
+    **reading: Unpack[Reading],
+) -> JointCounts:
+    r"""Return what files hold: counts of questions asked together, or a survey and their reports.
+
+    The reports to single questions are a file for each, of which row 7 is the same submission, or
+    columns with the names of the questions. With ``by``, a table is counted for each value of
+    another column. ``note`` is called with what may surprise.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from murmurs import KRR, Question
+    >>> pair = [Question(name, ["no", "yes"], KRR(2, 1.0)) for name in ("tea", "milk")]
+    >>> with TemporaryDirectory() as folder:
+    ...     survey, table = Path(folder, "survey.json"), Path(folder, "reports.csv")
+    ...     done = survey.write_text(Survey("s", tuple(pair)).to_json())
+    ...     done = table.write_text("tea,milk\n1,0\n0,0\n1,1\n")
+    ...     found = read_joint([survey, table])
+    >>> found.asked.names, found.counts[()].n
+    (('tea', 'milk'), 3)
+    """
+    files, names = tuple(as_paths(paths)), tuple(questions)
+    columns = columns_of(column, by, reading)
     start, *rest = files
     if not rest or _is_counts(start):
         if columns.asked:
@@ -57,30 +97,30 @@ def counted(files: tuple[Path, ...], columns: Columns, names: tuple[str, ...]) -
                 f"{named(start)} is read as counts, which have no columns: give a survey first, or "
                 "several files of counts, one for each segment"
             )
-        return _of_counts(files)
+        return _of_counts(files, note)
     survey = read_survey(start)
     tables = [path for path in rest if _is_table(path, columns)]
     reports = [path for path in rest if path not in tables]
     if not reports:
         asked = _asked_of(survey, names, columns)
-        return Counted(asked, _in_order(_of_columns(tables, asked, columns)), survey)
+        return JointCounts(asked, _in_order(_of_columns(tables, asked, columns)), survey)
     asked, parts = _of_reports(reports, survey)
     if not columns.by:
         if tables:
             raise ValueError(
                 f"{named(tables[0])} has columns, and {named(reports[0])} reports: to use one of "
-                "the columns for segments, add --by with its name"
+                "the columns for segments, add `by=` with its name"
             )
-        return Counted(asked, {(): asked.mechanism.count_checked(parts)}, survey)
+        return JointCounts(asked, {(): asked.mechanism.count_checked(parts)}, survey)
     if columns.column is not None:
-        raise ValueError("--column is for reports in columns: leave it out with files of reports")
+        raise ValueError("`column=` is for reports in columns: leave it out with files of reports")
     if len(tables) != 1:
         raise ValueError(
-            f"--by {columns.by[0]} needs one file with that column, such as CSV or Parquet, whose "
-            f"rows are those of {named(reports[0])}; there are {len(tables)} such files"
+            f'`by="{columns.by[0]}"` needs one file with that column, such as CSV or Parquet, '
+            f"whose rows are those of {named(reports[0])}; there are {len(tables)} such files"
         )
     found = _of_rows(parts, asked, tables[0], columns, reports[0])
-    return Counted(asked, _in_order(found), survey)
+    return JointCounts(asked, _in_order(found), survey)
 
 
 def _in_order(counts: dict[Segment, Counts]) -> dict[Segment, Counts]:
@@ -101,7 +141,7 @@ def _is_counts(path: Path) -> bool:
 
 
 def _is_table(path: Path, columns: Columns) -> bool:
-    """Return whether a file has columns: by its name, or because --format says so."""
+    """Return whether a file has columns: by its name, or because ``format`` says so."""
     if format_of(path) != "text":
         return True
     if columns.format in (None, "text"):
@@ -112,11 +152,11 @@ def _is_table(path: Path, columns: Columns) -> bool:
         return not is_header_of_reports(file.read(2**16))
 
 
-def _of_counts(files: tuple[Path, ...]) -> Counted:
+def _of_counts(files: tuple[Path, ...], note: Callable[[str], object] | None) -> JointCounts:
     if len(files) == 1:
         asked, counts = read_counts(files[0])
-        return Counted(_joint(files[0], asked), {(): counts})
-    first, read = read_together(files)
+        return JointCounts(_joint(files[0], asked), {(): counts})
+    first, read = read_together(files, note=note)
     joint = _joint(files[0], first)
     names = names_of_files(files)
     if len(set(names)) < len(names):
@@ -124,7 +164,7 @@ def _of_counts(files: tuple[Path, ...]) -> Counted:
     found: dict[Segment, Counts] = {
         (name,): counts for name, (_, counts) in zip(names, read, strict=True)
     }
-    return Counted(joint, found, each=tuple(cast(Joint, asked) for asked, _ in read))
+    return JointCounts(joint, found, each=tuple(cast(Joint, asked) for asked, _ in read))
 
 
 def _joint(path: Path, asked: object) -> Joint:
@@ -167,14 +207,14 @@ def _asked_of(survey: Survey, names: tuple[str, ...], columns: Columns) -> Joint
         asked = survey.joints[0]
     elif survey.joints:
         raise ValueError(
-            f"survey {survey.name!r} has several joints: name the questions of one with --question"
+            f"survey {survey.name!r} has several joints: name the questions of one with `question=`"
         )
     else:
         asked = Joint(*survey.questions)
     if columns.column is None and asked.once:
         raise ValueError(
             f"{asked.name!r} is reported once, as a combination: name the column with its reports, "
-            "--column"
+            "`column=`"
         )
     return asked
 
@@ -182,27 +222,21 @@ def _asked_of(survey: Survey, names: tuple[str, ...], columns: Columns) -> Joint
 def _of_columns(files: list[Path], asked: Joint, columns: Columns) -> dict[Segment, Counts]:
     """Return the counts of reports in columns, by segment.
 
-    A column has the reports to one question, with its name; --column those to all together.
+    A column has the reports to one question, with its name; ``column`` those to all together.
     """
+    if columns.column is not None:
+        return count_files(files, asked, columns, None)
     found: dict[Segment, list[Counts]] = {}
     for path in files:
-        for segment, counts in _of_file(path, asked, columns).items():
+        sums = Sums(asked)
+        for chunk in columns.of(asked).chunks(path):
+            for segment, part in chunk.by_segment(path):
+                sums.add(checked_texts(path, segment), _count_rows(path, part, asked))
+        for segment, counts in sums.counts.items():
             found.setdefault(segment, []).append(counts)
     if not found:
         raise ValueError(f"there are no rows in {', '.join(map(named, files))}")
     return {segment: pooled(parts, None) for segment, parts in found.items()}
-
-
-def _of_file(path: Path, asked: Joint, columns: Columns) -> dict[Segment, Counts]:
-    if columns.column is not None:
-        counts = counted_column(path, asked, columns, None)
-        return {segment or (): own for segment, own in counts.items()}
-    sums = _Sums(asked)
-    for chunk in columns.of(asked).chunks(path):
-        for segment, part in chunk.by_segment(path):
-            own = () if segment is None else _texts(path, segment)
-            sums.add(own, _count_rows(path, part, asked))
-    return sums.counts
 
 
 def _count_rows(path: Path, chunk: Chunk, asked: Joint) -> Counts:
@@ -222,12 +256,12 @@ def _of_rows(
     parts: Iterator[Reports], asked: Joint, table: Path, columns: Columns, beside: Path
 ) -> dict[Segment, Counts]:
     """Return the counts of reports by the segment in the same row of a file with columns."""
-    sums = _Sums(asked)
+    sums = Sums(asked)
     left = asked.mechanism.shape.empty(0)
     done = 0
     for chunk in columns._replace(column=()).chunks(table):
         codes, values = chunk.checked_segments(table)
-        texts = [_texts(table, value) for value in values]
+        texts = [checked_texts(table, value) for value in values]
         while len(codes):
             if not len(left):
                 more = next(parts, None)
@@ -252,45 +286,3 @@ def _refuse_lengths(reports: Path, have: Any, table: Path, rows: str) -> NoRetur
         f"{named(reports)} has {have} reports and {named(table)} {rows} rows: row 7 of each must "
         "be the same submission"
     )
-
-
-def _texts(path: Path, segment: Any) -> Segment:
-    try:
-        return segment_texts(segment)
-    except TypeError as error:
-        raise ValueError(f"{named(path)}: {error}") from None
-
-
-class _Sums:
-    """Counts by segment, added up over the parts of a file."""
-
-    def __init__(self, asked: Joint) -> None:
-        self._mechanism = asked.mechanism
-        self._n: dict[Segment, int] = {}
-        self._cells: dict[Segment, Any] = {}
-
-    def add(self, segment: Segment, counts: Counts) -> None:
-        """Add the counts of some rows, whose people are in no other rows."""
-        self._n[segment] = self._n.get(segment, 0) + counts.n
-        self._cells[segment] = self._cells.get(segment, 0) + counts.cells
-        if len(self._n) > MOST_SEGMENTS:
-            raise ValueError(
-                f"there are more than {MOST_SEGMENTS} segments: is this the column you meant?"
-            )
-
-    @property
-    def counts(self) -> dict[Segment, Counts]:
-        """The counts of each segment."""
-        return {own: Counts(self._mechanism, n, self._cells[own]) for own, n in self._n.items()}
-
-
-def called(segments: Sequence[Segment]) -> list[str]:
-    """Return the names of segments as they are shown: their parts with - between them."""
-    names = ["-".join(segment) for segment in segments]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            both = [segments[names.index(name)], segments[number]]
-            raise ValueError(
-                f"the segments {both[0]} and {both[1]} would have the same name: rename one of them"
-            )
-    return names
