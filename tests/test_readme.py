@@ -155,6 +155,21 @@ def test_a_stale_table_is_noticed() -> None:
     assert not same(text, stale)
 
 
+NUMBERS = sorted((Path(__file__).parent / "numbers").glob("*.md"))
+
+
+@pytest.mark.parametrize("computed", NUMBERS, ids=lambda path: str(path.stem))
+def test_the_numbers_that_are_computed_for_a_page_are_on_it(computed: Path) -> None:
+    text = computed.read_text(encoding="utf-8")
+    [page] = re.findall(r"^# Numbers of docs/(\S+)$", text, re.MULTILINE)
+    said = " ".join((DOCS / page).read_text(encoding="utf-8").split())
+    printed = re.findall(r"^(?!>>>|\.\.\.|```|#).*$", text, re.MULTILINE)
+    for number in map(float, re.findall(r"\d+\.\d+", " ".join(printed))):
+        forms = [f"{number:{form}}" for form in ("g", ".1f", ".2f", ".3f", ".4f")]
+        forms.append(f"{100 * number:.0f} %")
+        assert any(re.search(rf"(?<![\d.]){re.escape(form)}(?!\d)", said) for form in forms), number
+
+
 ESTIMATORS = {*estimators.BY_NAME, "report_likelihood"}
 OTHERWISE = {"selection", "joint", "independence"}
 """For open questions, and for several questions."""
