@@ -14,15 +14,9 @@ from murmurs.client import HTTP, Reply
 from murmurs.submission import SubmissionForm
 from tests.client.collectors import Collector
 from tests.client.test_transport import server
+from tests.surveys import DRINK, coffee
 
-SURVEY = Survey.from_toml("""
-name = "coffee"
-lifetime_epsilon = 3
-[[questions]]
-name = "drink"
-labels = ["espresso", "filter", "tea", "nothing"]
-mechanism = {name = "KRR", epsilon = 1.0}
-""")
+SURVEY = Survey.from_toml(coffee(DRINK, "lifetime_epsilon = 3"))
 
 
 @pytest.fixture

@@ -26,15 +26,9 @@ from murmurs.collect.stores import open_store
 from murmurs.files.counts import read_counts, write_counts
 from murmurs.files.reports import read_reports, write_reports
 from murmurs.present.layout import WIDTH, width
+from tests.surveys import DRINK, coffee
 
-TOML = """
-name = "coffee"
-[[questions]]
-name = "drink"
-text = "What do you drink?"
-labels = ["espresso", "filter", "tea", "nothing"]
-mechanism = {name = "KRR", epsilon = 1.0}
-"""
+TOML = coffee(DRINK)
 SECOND = """
 [[questions]]
 name = "sugar"

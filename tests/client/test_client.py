@@ -22,32 +22,16 @@ from murmurs.client.sending import FOR_GOOD, LONGEST_WAIT
 from murmurs.randomness.sources import Given
 from murmurs.submission import SubmissionForm
 from tests.client.collectors import Clock, Collector, acknowledged, refusal
+from tests.surveys import CAFE_AND_HOT, KEPT_DRINK, coffee
 from tests.test_secrecy import told
 
-TOML = """
-name = "coffee"
+TERMS = """
 every = "day"
 lifetime_epsilon = 20
 memory = "period"
 period = "month"
-
-[[questions]]
-name = "drink"
-labels = ["espresso", "filter", "tea", "nothing"]
-mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
-
-[[questions]]
-name = "cafe"
-mechanism = {name = "ORR", epsilon = 2.0, width = 8, cohorts = 16}
-
-[[questions]]
-name = "hot"
-labels = ["yes", "no"]
-epsilon = 1.0
-
-[[joint]]
-questions = ["cafe", "hot"]
 """
+TOML = coffee(KEPT_DRINK + CAFE_AND_HOT, TERMS)
 SURVEY = Survey.from_toml(TOML)
 ANSWERS = {"drink": "tea", "cafe": "Luna", "hot": "yes"}
 

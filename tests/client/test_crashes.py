@@ -25,23 +25,14 @@ from murmurs.client import AnswerRefusedError, Client, Reply
 from murmurs.client.state import InFile, InMapping
 from murmurs.survey.budget import rounded_up
 from tests.client.collectors import Clock, Collector
+from tests.surveys import HOT, KEPT_DRINK, coffee
 
-SURVEY = Survey.from_toml("""
-name = "coffee"
+TERMS = """
 every = "day"
 lifetime_epsilon = 50
 memory = "change"
-
-[[questions]]
-name = "drink"
-labels = ["espresso", "filter", "tea"]
-mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
-
-[[questions]]
-name = "hot"
-labels = ["yes", "no"]
-epsilon = 1.0
-""")
+"""
+SURVEY = Survey.from_toml(coffee(KEPT_DRINK + HOT, TERMS))
 DAYS = [("tea", "yes"), ("tea", "no"), ("filter", "no"), ("tea", "yes")]
 COST = 4 * Fraction(SURVEY.question("hot").mechanism.epsilon_realised) + 3 * Fraction(2)
 

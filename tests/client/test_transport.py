@@ -16,14 +16,9 @@ import pytest
 from murmurs import Survey
 from murmurs.client import HTTP, Client, NotSentError
 from tests.client.collectors import Clock, Collector
+from tests.surveys import HOT, coffee
 
-SURVEY = Survey.from_toml("""
-name = "coffee"
-[[questions]]
-name = "hot"
-labels = ["yes", "no"]
-epsilon = 1.0
-""")
+SURVEY = Survey.from_toml(coffee(HOT))
 Seen = list[tuple[str, dict[str, str], bytes]]
 
 

@@ -13,30 +13,14 @@ from murmurs.collect.http.collector import Settings
 from murmurs.collect.stores.store import Part
 from tests.client.collectors import Clock
 from tests.collect.running import Running, running
+from tests.surveys import CAFE_AND_HOT, KEPT_DRINK, coffee
 
-TOML = """
-name = "coffee"
+TERMS = """
 every = "day"
 memory = "value"
 segments = ["north", "south"]
-
-[[questions]]
-name = "drink"
-labels = ["espresso", "filter", "tea"]
-mechanism = {name = "LOSUE", epsilon = 1.0, epsilon_permanent = 2.0}
-
-[[questions]]
-name = "cafe"
-mechanism = {name = "ORR", epsilon = 2.0, width = 8, cohorts = 16}
-
-[[questions]]
-name = "hot"
-labels = ["yes", "no"]
-epsilon = 1.0
-
-[[joint]]
-questions = ["cafe", "hot"]
 """
+TOML = coffee(KEPT_DRINK + CAFE_AND_HOT, TERMS)
 SURVEY = Survey.from_toml(TOML)
 ANSWERS = {"drink": "tea", "cafe": "Luna", "hot": "yes"}
 

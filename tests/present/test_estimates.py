@@ -37,6 +37,7 @@ from murmurs.present.layout import width
 from murmurs.present.palette import STEM
 from murmurs.present.plots import plot_shares
 from murmurs.present.text import bar, percent, shown_digits, table
+from tests.surveys import DRINK, coffee
 
 mpl.use("Agg")
 
@@ -362,14 +363,7 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(
 
 # The command
 
-TOML = """
-name = "coffee"
-[[questions]]
-name = "drink"
-text = "What do you drink?"
-labels = ["espresso", "filter", "tea", "nothing"]
-mechanism = {name = "KRR", epsilon = 2.0}
-"""
+TOML = coffee(DRINK.replace("epsilon = 1.0", "epsilon = 2.0"))
 
 
 @pytest.fixture

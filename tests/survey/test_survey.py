@@ -17,22 +17,15 @@ from murmurs import KRR, OUE, BasicRappor, Question, Survey
 from murmurs.boundary.documents import canonical
 from murmurs.mechanisms import BY_NAME, from_document
 from murmurs.privacy import SCALE
+from tests.surveys import DRINK, coffee
 
-TOML = """
-name = "coffee"
-version = 3
-
-[[questions]]
-name = "drink"
-text = "What do you drink?"
-labels = ["espresso", "filter", "tea", "nothing"]
-mechanism = {name = "KRR", epsilon = 1.0}
-
+SUGAR = """
 [[questions]]
 name = "sugar"
 labels = ["no", "yes"]
 mechanism = {name = "SUE", epsilon = 0.5}
 """
+TOML = coffee(DRINK + SUGAR, "version = 3\n")
 SURVEY = Survey.from_toml(TOML)
 DOCUMENT = SURVEY.to_document()
 
