@@ -18,6 +18,7 @@ from murmurs.questions.asked import Asked
 from murmurs.questions.dictionary.dictionary import DictionaryEntry
 from murmurs.questions.entry import Entry, QuestionEntry
 from murmurs.questions.joint.entry import JointEntry
+from murmurs.questions.single import Single
 
 KINDS: list[type[Entry]] = [JointEntry, DictionaryEntry, QuestionEntry]
 """The first kind that owns an entry reads it, so that the one which takes the rest comes last."""
@@ -50,14 +51,17 @@ def asked_from_document(document: Any) -> Asked:
     >>> asked_from_document(both.to_document()) == both
     True
     """
-    section, known = "questions", {}
-    if isinstance(document, dict) and isinstance(document.get("questions"), list):
-        section = "joint"
-        several = [asked_from_document(own) for own in document["questions"]]
-        known = {single.name: single for asked in several for single in asked.questions}
-        if len(known) < len(several):
-            raise ValueError(f"joint {shown(document.get('name'))} has a question twice")
-        document = {**document, "questions": list(known)}
+    own = document.get("questions") if isinstance(document, dict) else None
+    if not isinstance(own, list):
+        return _settled(document, "questions", {})
+    singles: list[Any] = [_settled(each, "questions", {}) for each in own]
+    known = {single.name: single for single in singles}
+    if len(known) < len(singles):
+        raise ValueError(f"joint {shown(document.get('name'))} has a question twice")
+    return _settled({**document, "questions": list(known)}, "joint", known)
+
+
+def _settled(document: Any, section: str, known: dict[str, Single]) -> Asked:
     kind = _kind_of(document, section) if isinstance(document, dict) else QuestionEntry
     with reading_as(kind.kind):
         entry = msgspec.convert(document, kind)

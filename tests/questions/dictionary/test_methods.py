@@ -316,6 +316,12 @@ def test_a_dictionary_estimates_candidates(method: str) -> None:
         asked.estimate(counts)
 
 
+def test_a_dictionary_keeps_its_letters_with_another_mechanism() -> None:
+    asked = Dictionary(4.0, longest=4, alphabet="aelnou", people=10)
+    again = asked.with_mechanism(Dictionary(2.0, longest=5).mechanism)
+    assert (again.alphabet, again.people, again.epsilon) == ("aelnou", 10, 2.0)
+
+
 def test_a_dictionary_needs_an_epsilon_or_a_mechanism_that_is_searched() -> None:
     with pytest.raises(ValueError, match="needs an epsilon or a mechanism"):
         Dictionary()

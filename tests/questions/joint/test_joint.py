@@ -143,6 +143,19 @@ def test_an_answer_is_a_tuple_with_an_answer_to_each_question(answer: Any) -> No
         BOTH.encode(answer)
 
 
+def test_a_document_of_joints_within_a_joint_is_refused() -> None:
+    inner = BOTH.to_document()
+    with pytest.raises(ValueError, match="not a question: Object contains unknown field"):
+        asked_from_document({"name": "x", "questions": [inner, inner["questions"][0]]})
+
+
+def test_a_bad_string_is_refused_with_the_name_of_its_question() -> None:
+    word = Question("word", (), ORR(epsilon=1.0, width=4, cohorts=3))
+    with pytest.raises(TypeError, match=r"question 'word': ") as error:
+        Joint(SUGAR, word).encode(("yes", 71))
+    assert "71" not in str(error.value)
+
+
 def test_a_dictionary_is_asked_together_with_other_questions() -> None:
     pets = Dictionary(epsilon=4.0, longest=4, alphabet="aelnou", name="pet")
     joint = Joint(pets, SUGAR)

@@ -183,7 +183,7 @@ class Joint(Asked):
                 f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers in "
                 f"this order, not {kind}"
             )
-        own = tuple(q.answer(text) for q, text in zip(self.questions, answer, strict=True))
+        own = tuple(map(_answered, self.questions, given))
         if self.is_open:
             return own
         return int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
@@ -423,6 +423,14 @@ class Joint(Asked):
         document = {"name": self.name, "questions": questions}
         once = {"once": True, "mechanism": self.mechanism.to_document()}
         return document | (once if self.once else {})
+
+
+def _answered(question: Single, answer: Any) -> Any:
+    """Return an answer to one of the questions; an error names the question."""
+    try:
+        return question.answer(answer)
+    except (TypeError, ValueError) as error:
+        raise _about(question, error) from None
 
 
 def _about(question: Single, error: Exception) -> Exception:
