@@ -117,7 +117,7 @@ def test_the_study_says_how_the_choice_of_murmurs_does(
     line = "study many.txt --epsilon 1 --seed 1 --repetitions 10 --mechanism KRR --mechanism Subset"
     [chosen] = json.loads(good(f"{line} --json"))["chosen"]
     assert (chosen["epsilon"], chosen["mechanism"]) == (1.0, "Subset")
-    told = "It is also what murmurs takes if you name no mechanism and no estimator."
+    told = "It is also the default, if you name no mechanism and no estimator."
     assert told in good(f"{line} --estimator default")
     assert "murmurs takes" not in good(f"{line} --estimator simplex")
     monkeypatch.setattr(cli_study, "choose", lambda k, e: Chosen(KRR(k, e), "it is known"))

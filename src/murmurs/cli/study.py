@@ -194,7 +194,7 @@ def _chosen(found: ErrorStudy, epsilon: float) -> str:
     if own is None or len(rows) == 1:
         return ""
     if own is first:
-        return "\nIt is also what murmurs takes if you name no mechanism and no estimator."
+        return "\nIt is also the default, if you name no mechanism and no estimator."
     if _alike(own, first):
         how = "within two standard errors of it"
     else:

@@ -58,7 +58,7 @@ def to_polars(columns: Columns) -> Any:
 
 
 class Tabular(ABC):
-    """What has columns can be had as CSV, and as a table of Arrow, pandas and polars."""
+    """What has columns is available as CSV, and as a table of Arrow, pandas and polars."""
 
     @abstractmethod
     def columns(self) -> Columns:
