@@ -12,7 +12,6 @@ import numpy as np
 
 from murmurs import estimators
 from murmurs.boundary.checks import shown
-from murmurs.boundary.frames import MISSING
 from murmurs.boundary.texts import check_name, listed
 from murmurs.counts import Counts
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
@@ -22,19 +21,15 @@ from murmurs.mechanisms.products.open import OpenProduct, product_of
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import choose
 from murmurs.questions.asked import GIVEN, Asked
-from murmurs.questions.joint.candidates import candidate_lists, check_known
-from murmurs.questions.joint.columns import check_lengths, columns_of
+from murmurs.questions.joint.candidates import candidate_lists
+from murmurs.questions.joint.coding import Labels, answered, coded_columns, reported_columns
 from murmurs.questions.joint.estimate import JointEstimate, combined
 from murmurs.questions.joint.parts import as_question, check_questions, in_common_cohorts
 from murmurs.questions.joint.people import Combinations, combinations_of, histogram
 from murmurs.questions.joint.rows import aligned
-from murmurs.questions.reported import as_reports
 from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
-
-Labels = str | Mapping[str, str] | None
-"""A label for all questions, or a label for each of some of them."""
 
 
 @dataclass(frozen=True, init=False)
@@ -183,7 +178,7 @@ class Joint(Asked):
                 f"an answer to {listed(self.names)} is a tuple of {len(self.questions)} answers in "
                 f"this order, not {kind}"
             )
-        own = tuple(map(_answered, self.questions, given))
+        own = answered(self.questions, given)
         if self.is_open:
             return own
         return int(np.ravel_multi_index(cast("tuple[int, ...]", own), self.sizes))
@@ -205,7 +200,7 @@ class Joint(Asked):
         label, or a label for each of some questions, as ``{"drink": "other"}``. With
         ``drop_missing``, a row is left out if any of its answers is missing.
         """
-        codes, tables = self._coded(data, missing, drop_missing, unknown)
+        codes, tables = coded_columns(self.questions, data, missing, drop_missing, unknown)
         if isinstance(self.mechanism, OpenProduct):
             numbers = [
                 own if question.is_open else np.asarray(cast(Integers, table)[own])
@@ -218,44 +213,6 @@ class Joint(Asked):
             return self.mechanism.encode_coded(numbers, texts, random)
         columns = [np.asarray(cast(Integers, t)[own]) for own, t in zip(codes, tables, strict=True)]
         return self.mechanism.encode_many(np.ravel_multi_index(columns, self.sizes), random)
-
-    def _coded(
-        self, data: object, missing: Labels, drop_missing: bool, unknown: Labels
-    ) -> tuple[list[Any], list[Any]]:
-        """Return the codes of each question's answers, and what they stand for."""
-        stand_ins = self._for_each("missing", missing)
-        if drop_missing and isinstance(missing, str):
-            raise ValueError(
-                "missing names a label for missing answers, and drop_missing leaves them out: "
-                "choose one of the two"
-            )
-        strange = self._for_each("unknown", unknown)
-        codes, tables = [], []
-        for question, column in zip(self.questions, columns_of(data, self.names), strict=True):
-            label = stand_ins.get(question.name)
-            try:
-                own, table = question.coded_answers(
-                    column,
-                    missing=label,
-                    drop_missing=drop_missing if label is None else False,
-                    unknown=strange.get(question.name),
-                )
-            except (TypeError, ValueError) as error:
-                raise _about(question, error) from None
-            codes.append(own if label is None else np.where(own == MISSING, len(table) - 1, own))
-            tables.append(table)
-        check_lengths(self.names, [len(own) for own in codes])
-        there = np.logical_and.reduce([own != MISSING for own in codes])
-        return (codes if there.all() else [own[there] for own in codes]), tables
-
-    def _for_each(self, option: str, labels: Labels) -> dict[str, str]:
-        """Return the label that an option gives for each question."""
-        if labels is None:
-            return {}
-        if not isinstance(labels, Mapping):
-            return dict.fromkeys(self.names, labels)
-        check_known(option, labels, self.names)
-        return dict(labels)
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
@@ -312,20 +269,8 @@ class Joint(Asked):
         See `Question.count_reported`. Nothing is randomised here.
         """
         mechanism = self._product("answers that were randomised already")
-        strange = self._for_each("unknown", unknown)
-        columns, theres = [], []
-        for question, column in zip(self.questions, columns_of(data, self.names), strict=True):
-            try:
-                reports, there = as_reports(
-                    question, column, drop_missing, strange.get(question.name)
-                )
-            except (TypeError, ValueError) as error:
-                raise _about(question, error) from None
-            columns.append(reports)
-            theres.append(there)
-        check_lengths(self.names, [len(column) for column in columns])
-        kept = np.logical_and.reduce(theres)
-        return mechanism.count(mechanism.joined([column[kept] for column in columns]))
+        columns = reported_columns(self.questions, data, drop_missing, unknown)
+        return mechanism.count(mechanism.joined(columns))
 
     def _product(self, what: str) -> Product | OpenProduct:
         if not isinstance(self.mechanism, Product | OpenProduct):
@@ -423,20 +368,6 @@ class Joint(Asked):
         document = {"name": self.name, "questions": questions}
         once = {"once": True, "mechanism": self.mechanism.to_document()}
         return document | (once if self.once else {})
-
-
-def _answered(question: Single, answer: Any) -> Any:
-    """Return an answer to one of the questions; an error names the question."""
-    try:
-        return question.answer(answer)
-    except (TypeError, ValueError) as error:
-        raise _about(question, error) from None
-
-
-def _about(question: Single, error: Exception) -> Exception:
-    """Return the error with the name of the question, if it does not have it yet."""
-    name, text = shown(question.name), str(error)
-    return type(error)(text if name in text else f"question {name}: {text}")
 
 
 def _are_columns(reports: object, count: int) -> bool:
