@@ -11,6 +11,8 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,20 @@ every_that_ends = pytest.mark.parametrize("name", [n for n in HELPS if n != "ser
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with one file of each kind, to work in."""
     monkeypatch.chdir(tmp_path)
+    for name, content in files().items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """The files by name, made once."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder))
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+
+def write_files(tmp_path: Path) -> None:
     (tmp_path / "coffee.toml").write_text(TOML)
     (tmp_path / "coffee.json").write_text(SURVEY.to_json())
     (tmp_path / "both.toml").write_text(TOML + SECOND)
@@ -76,7 +92,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     joint = BOTH.joint("drink", "sugar")
     counts = joint.simulate([[10, 20], [30, 40], [50, 60], [70, 80]], rng)
     write_counts(tmp_path / "drink-sugar.json", BOTH, joint, counts)
-    return tmp_path
 
 
 @pytest.fixture
