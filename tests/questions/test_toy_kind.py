@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from murmurs.cli import main
 from murmurs.client import HTTP, Client
-from murmurs.files.counts import read_counts
+from murmurs.files.counts import read_counts, write_counts
 from murmurs.submission import SubmissionForm
 from murmurs.survey.survey import Survey
 from tests.collect.running import running
@@ -130,6 +130,17 @@ def test_a_population_is_simulated_from_a_file() -> None:
     Path("both.csv").write_text("3 stars,vegan,6000\n1 star,any,4000\n")
     good("simulate canteen.json both.csv --question room+diet --seed 1 -o counts.json")
     assert "3 stars" in good("joint counts.json")
+
+
+def test_counts_of_several_groups_are_added_compared_and_followed() -> None:
+    asked = survey()["meal"]
+    for name, people in (("mon", [900, 0, 0, 0, 100]), ("tue", [0, 0, 0, 100, 900])):
+        counts = asked.simulate(people, np.random.default_rng(1))
+        write_counts(Path(f"{name}.json"), survey(), asked, counts)
+    good("add mon.json tue.json -o both.json")
+    assert read_counts(Path("both.json"), survey())[1].n == 2000
+    assert "5 stars" in good("compare mon.json tue.json")
+    assert "5 stars" in good("trend mon.json tue.json")
 
 
 def test_two_versions_are_compared() -> None:

@@ -25,6 +25,7 @@ from murmurs.files.segments import Segment, checked_texts
 from murmurs.files.selection import Columns, Reading, columns_of
 from murmurs.files.several import read_together
 from murmurs.files.surveys import read_survey
+from murmurs.questions.asked import Asked
 from murmurs.questions.joint import Joint
 from murmurs.questions.single import Single
 from murmurs.survey.survey import Survey
@@ -167,11 +168,11 @@ def _of_counts(files: tuple[Path, ...], note: Callable[[str], object] | None) ->
     return JointCounts(joint, found, each=tuple(cast(Joint, asked) for asked, _ in read))
 
 
-def _joint(path: Path, asked: object) -> Joint:
+def _joint(path: Path, asked: Asked) -> Joint:
     if isinstance(asked, Joint):
         return asked
     raise ValueError(
-        f"{named(path)} has counts of one question, {cast(Single, asked).name!r}: murmurs "
+        f"{named(path)} has counts of one question, {asked.name!r}: murmurs "
         "estimate shows its shares"
     )
 
@@ -189,7 +190,7 @@ def _of_reports(files: list[Path], survey: Survey) -> tuple[Joint, Iterator[Repo
         )
     questions: list[Single] = []
     for path, (question, _) in zip(files, read, strict=True):
-        if isinstance(question, Joint):
+        if len(question.names) > 1:
             raise ValueError(
                 f"{named(path)} answers {listed(question.names)} together: give it alone, or run "
                 "murmurs count on several such files, and murmurs joint on the counts"
