@@ -19,7 +19,9 @@ from murmurs.cli.options import (
 )
 from murmurs.cli.output import Form
 from murmurs.cli.pictures import save_plot
+from murmurs.files.inputs import names_of_files
 from murmurs.inference.fit import Target
+from murmurs.present.text import printable
 
 
 @click.command("compare", cls=Command)
@@ -59,8 +61,10 @@ def command(
     """
     question, (first, second) = estimates_of([this, other], candidates, complete, asked)
     found = first.difference(second, target, names=names)
-    save_plot(lambda axes: found.plot(axes, level), plot)
     one, two = (this, other) if names is None else names
+    called = map(printable, names_of_files([this, other]))
+    minus = None if names else f"change, {' minus '.join(called)}"
+    save_plot(lambda axes: found.plot(axes, level, what=minus), plot)
     many = [numbered(estimate.n, "report") for estimate in (first, second)]
     form.show(
         json=lambda: {

@@ -132,7 +132,8 @@ def printed(*kinds: str, plot: bool = False) -> Callable[[Run], Run]:
             if len(asked) > 1:
                 *first, last = (f"--{kind}" for kind in kinds)
                 raise click.UsageError(
-                    f"{', '.join(first)} and {last} print the same in different forms: give one"
+                    f"{', '.join(first)} and {last} print the same in different forms: "
+                    "give one of them"
                 )
             context = click.get_current_context()
             err = any(map(is_standard_output, _files(context, written=True)))

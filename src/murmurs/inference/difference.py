@@ -287,17 +287,20 @@ class Difference(frames.TabularAtLevel):
         level: float = 0.95,
         *,
         title: str | None = None,
+        what: str | None = None,
         limit: int = 30,
     ) -> Axes:
         """Draw the changes with their intervals; return matplotlib's axes.
 
-        The title is that of the estimates and the overall test, unless another is given.
+        The title is that of the estimates and the overall test, unless another is given. ``what``
+        names the changes on the axis, such as "change, June minus May".
         """
         asked = getattr(self.this, "title", "")
         told = f"{asked}\n{self.conclusion}" if asked else self.conclusion
         columns, heading = self.columns(level), f"{100 * level:g} % intervals"
         text = told if title is None else title
-        what = "change" if self.names is None else f"difference {self.heading}"
+        if what is None:
+            what = "change" if self.names is None else f"difference {self.heading}"
         return plot_changes(columns, heading, text, axes, limit, ordered=self.ordered, what=what)
 
     @property
