@@ -38,9 +38,9 @@ on average; per second of its processor time {by_cpu} were.
 In every run exactly the acknowledged reports were counted; the benchmark stops otherwise.
 
 The machine is shared, and at some hours several times as fast as at others: compare the
-generator's time for a request. In three runs of each in turn, a relay's request took 1,190 µs of the
-server in JSON and 1,020 in bytes before its submissions were read and kept in batches, and 780 and
-560 after. On a quiet machine, before relays were measured, one person a request reached 5,000
+generator's time for a request. In three runs of each in turn, a relay's request took 1,190 µs of
+the server in JSON and 1,020 in bytes before its submissions were read and kept in batches, and 780
+and 560 after. On a quiet machine, before relays were measured, one person a request reached 5,000
 requests/s by the clock, 100 people 408,560 reports/s, and 10,000 people 36,349,508.
 """
 
