@@ -13,12 +13,13 @@ is known. `learn` estimates G and returns the posterior distribution of the shar
    k - 1.
 3. Base distribution: a mixture, weighted by marginal likelihood, of distributions with the known
    mean. They are what a uniform population gives (prior weight 0.3 for few answers, up to 0.93 for
-   very many, of which some always stand out by chance), distributions with most answers absent
-   (five sevenths of the rest, less for few answers), and for what is left the margins
-   Beta(a, a (1/mean - 1)) of symmetric Dirichlet distributions and log-normal ones. The steps of
-   log a go from "one answer takes all" to a = 1, or to where the spread is lost in the noise. Their
-   weight is the square root of spread / (spread + noise), a compromise: it prefers distributions
-   that would show where there is signal, and treats all alike where nothing can be seen.
+   very many, of which some always stand out by chance); distributions in which a part of the
+   answers has everything, or all but shares near the noise (five sevenths of the rest, less for few
+   answers); and for what is left the margins Beta(a, a (1/mean - 1)) of symmetric Dirichlet
+   distributions and log-normal ones. The steps of log a go from a density that is flat at a share
+   of one to a = 1, or to where the spread is lost in the noise. Their weight is the square root of
+   spread / (spread + noise), a compromise: it prefers distributions that would show where there is
+   signal, and treats all alike where nothing can be seen.
    For counts of support with a noise below half a person, the mass between nobody and one person
    is divided between these two: the respondents are whole people.
 4. G by EM, with pseudo-observations from the base distribution: 300, and one for each cell up to
@@ -136,12 +137,16 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior of each cell's share: for each row, weights on a band of the grid."""
+    """The posterior of each cell's share: for each row, weights on a band of the grid.
+
+    ``disagreement`` is the variance of a row's mean between plausible distributions of the shares.
+    """
 
     stratum: Stratum
     rows: Bins
     shares: Floats
     weights: Floats
+    disagreement: Floats
 
     @property
     def means(self) -> Floats:
@@ -184,7 +189,7 @@ def learn(stratum: Stratum) -> Posterior:
     index = first[:, None] + np.arange(band)
     shares = grid[index]
     likelihood = _likelihood(stratum, rows, shares)
-    base = _base_law(stratum, rows, likelihood, index, (grid, left, right))
+    base, disagreement = _base_law(stratum, rows, likelihood, index, (grid, left, right))
     law = base.copy()
     pseudo = PSEUDO + min(len(stratum.estimates), MOST_PSEUDO)
     total = len(stratum.estimates) + pseudo
@@ -197,7 +202,7 @@ def learn(stratum: Stratum) -> Posterior:
     seen = law[index]
     own = _normalised(likelihood * seen)
     without = np.maximum(total * seen - own, pseudo * base[index])
-    return Posterior(stratum, rows, shares, _normalised(likelihood * without))
+    return Posterior(stratum, rows, shares, _normalised(likelihood * without), disagreement)
 
 
 def _normalised(weights: Floats) -> Floats:
@@ -335,22 +340,28 @@ def _base_law(
     likelihood: Floats,
     index: Integers,
     places: tuple[Floats, Floats, Floats],
-) -> Floats:
-    """Return the mixture of plausible distributions, each weighted by its evidence.
+) -> tuple[Floats, Floats]:
+    """Return the mixture of plausible distributions, and by how much they disagree on each row.
 
-    ``places`` are the shares of the grid and the limits of its cells.
+    Each is weighted by its evidence. ``places`` are the shares of the grid and the limits of its
+    cells.
     """
     grid, left, right = places
     noise = float(rows.times @ rows.constant) / len(stratum.estimates)
     prior, masses = plausible_laws(stratum.mean, stratum.n, noise, left, right)
     if stratum.support is not None:
         masses = in_whole_people(masses, grid * stratum.n, noise * stratum.n**2)
-    evidence = np.log(prior)
+    evidence, weighted = np.log(prior), likelihood * grid[index]
+    means = np.empty((len(masses), len(rows.times)))
     for i, mass in enumerate(masses):
-        marginal = np.einsum("ij,ij->i", likelihood, mass[index]) + TINY
+        seen = mass[index]
+        marginal = np.einsum("ij,ij->i", likelihood, seen) + TINY
+        means[i] = np.einsum("ij,ij->i", weighted, seen) / marginal
         evidence[i] += float(rows.times @ np.log(marginal))
     weights = np.exp(evidence - evidence.max())
-    return np.asarray(weights / weights.sum() @ masses + 1e-12 / len(left))
+    weights /= weights.sum()
+    disagreement = np.asarray(weights @ (means - weights @ means) ** 2)
+    return np.asarray(weights @ masses + 1e-12 / len(left)), disagreement
 
 
 def in_whole_people(masses: Floats, people: Floats, noise: float) -> Floats:

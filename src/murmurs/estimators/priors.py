@@ -22,44 +22,56 @@ SPARSE_HALFWAY = 10
 
 SIGMAS = np.array([0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8])
 
+PARTS = 7
+"""Number of parts of the answers, from one answer to three in five, that have nearly everything."""
+
+SMALL, SMALL_SHARES = 0.2, (1.0, 2.0)
+"""Part of the weight of those distributions for the ones in which the other answers are not absent
+but small, and their mean shares, in standard errors."""
+
 
 def plausible_laws(
     mean: float, n: float, noise: float, left: Floats, right: Floats
 ) -> tuple[Floats, Floats]:
     """Return the prior weights of the distributions, and their masses between the limits."""
     largest = min(max(1.0, mean * mean / noise), 1e8)
-    alphas = np.exp(np.arange(math.log(0.3 * mean), math.log(largest) + 0.65, 0.65))
+    # From where the density is flat at a share of one.
+    alphas = np.exp(np.arange(math.log(mean / (1 - mean)), math.log(largest) + 0.65, 0.65))
     dirichlet_spread = mean * (1 - mean) / (1 + alphas / mean)
     lognormal_spread = mean**2 * np.minimum(np.expm1(SIGMAS**2), 1 / mean - 1)
     spread = np.concatenate([dirichlet_spread, lognormal_spread])
     smooth = np.sqrt(spread / (noise + spread) + TINY)
     # A uniform population of n people gives shares like a Dirichlet with a = n times the mean.
     all_alphas = np.concatenate([[max(n * mean, 1e-3)], alphas])
-    sparse = sparse_masses(mean, left, right)
+    sparse, absent = sparse_laws(mean, left, right)
+    small, present = small_laws(mean, math.sqrt(noise), left, right)
     # The more cells there are, the more of them stand out by chance, even if all shares are equal.
     uniform = UNIFORM + MORE_UNIFORM / (1 + UNIFORM_HALFWAY * mean)
-    absent = (1 - uniform) * SPARSE / (1 + SPARSE_HALFWAY * mean)
+    uneven = (1 - uniform) * SPARSE / (1 + SPARSE_HALFWAY * mean)
+    of_small = SMALL * uneven if len(small) else 0.0
     prior = [
         np.array([uniform]),
-        (1 - uniform - absent) * smooth / smooth.sum(),
-        np.full(len(sparse), absent / len(sparse)),
+        (1 - uniform - uneven) * smooth / smooth.sum(),
+        (uneven - of_small) * absent / absent.sum(),
+        of_small * present / max(float(present.sum()), TINY),
     ]
     masses = [
         beta_masses(all_alphas, mean, left, right),
         lognormal_masses(mean, left, right),
         sparse,
+        small,
     ]
     return np.concatenate(prior), np.concatenate(masses)
 
 
-def sparse_masses(mean: float, left: Floats, right: Floats) -> Floats:
+def sparse_laws(mean: float, left: Floats, right: Floats) -> tuple[Floats, Floats]:
     """Return the masses of distributions in which only a part of the answers occurs at all.
 
     The part goes from one answer to three in five; the shares of those that occur are Dirichlet
-    with a = 1, or much alike (a = 8).
+    with a = 1, or much alike (a = 8). Also returned are relative weights, the same for each part.
     """
-    out = []
-    for part in np.geomspace(mean, 0.6, 7):
+    masses, weights = [], []
+    for part in np.geomspace(mean, 0.6, PARTS):
         if mean / part > 0.97:  # one answer has everything
             present = np.zeros((1, len(left)))
             present[0, -1] = float(right[-1] >= 1)
@@ -67,19 +79,41 @@ def sparse_masses(mean: float, left: Floats, right: Floats) -> Floats:
             present = beta_masses(np.array([1.0, 8.0]), mean / part, left, right)
         present *= part
         present[:, 0] += 1 - part
-        out.append(present)
-    return np.concatenate(out)
+        masses.append(present)
+        weights.append(np.full(len(present), 1 / len(present)))
+    return np.concatenate(masses), np.concatenate(weights)
+
+
+def small_laws(mean: float, error: float, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Return the masses of distributions in which the other answers have small shares.
+
+    They differ from those of `sparse_laws` in that the shares of the others are exponential, with a
+    mean of one or two standard errors: too small to be seen one by one, but not together.
+    """
+    masses, weights = [np.zeros((0, len(left)))], [np.zeros(0)]
+    for small in (times * error for times in SMALL_SHARES):
+        for part in np.geomspace(mean, 0.6, PARTS):
+            large = (mean - (1 - part) * small) / part
+            if not 3 * small < large < 1:
+                continue
+            alike = np.array([1.0, 8.0] if mean / part <= 0.97 else [8.0])
+            others = beta_masses(np.array([1.0]), small, left, right)
+            masses.append(part * beta_masses(alike, large, left, right) + (1 - part) * others)
+            weights.append(np.full(len(alike), 1 / len(alike)))
+    return np.concatenate(masses), np.concatenate(weights)
 
 
 def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Floats:
-    """Return the masses of Beta(a, a (1/mean - 1)) between limits, one row for each a."""
-    y = np.concatenate(
-        [np.arange(-45.0, 0.0, 0.1), math.log(mean) + np.arange(-1.0, 1.0, 0.008), [-1e-12]]
-    )
-    y = np.unique(y[(y < 0) & (y >= -45)])  # logarithms of shares, finer around the mean
-    log_rest = np.log(-np.expm1(y))
-    widths = np.diff(y)
-    log_left, log_right = _logarithms(left), _logarithms(right)
+    """Return the masses of Beta(a, a (1/mean - 1)) between limits, one row for each a.
+
+    The integral is over the logarithm of the odds: it has no pole, neither at zero nor at one.
+    """
+    centre = math.log(mean / (1 - mean))
+    odds = np.concatenate([np.arange(-45.0, 45.05, 0.1), centre + np.arange(-1.0, 1.0, 0.008)])
+    odds = np.unique(odds)  # finer around the mean
+    doubts = np.logaddexp(0, odds)
+    widths = np.diff(odds)
+    odds_left, odds_right = _log_odds(left), _log_odds(right)
     out = np.empty((len(alphas), len(left)))
     for i, a in enumerate(alphas):
         b = a * (1 / mean - 1)
@@ -87,21 +121,19 @@ def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Flo
             deviation = math.sqrt(mean * (1 - mean) / (a + b + 1))
             out[i] = _between((left - mean) / deviation, (right - mean) / deviation, left)
             continue
-        logs = a * y + (b - 1) * log_rest
-        before = a * y[0] - math.log(a)  # the mass below the first point
-        top = max(float(logs.max()), before)
+        logs = a * odds - (a + b) * doubts
+        before, after = a * odds[0] - math.log(a), -b * odds[-1] - math.log(b)  # the masses outside
+        top = max(float(logs.max()), before, after)
         density = np.exp(logs - top)
         steps = 0.5 * (density[1:] + density[:-1]) * widths
         below = math.exp(before - top) + np.concatenate([[0.0], np.cumsum(steps)])
-        if b < 1:  # the density has a pole at one
-            below[-1] += math.exp(b * math.log(1e-12) - math.log(b) - top)
-        below /= below[-1]
+        below /= below[-1] + math.exp(after - top)
 
-        def at(logs: Floats, a: float = a, below: Floats = below) -> Floats:
-            first = np.exp(np.minimum(a * (logs - y[0]), 0)) * below[0]
-            return np.where(logs < y[0], first, np.interp(logs, y, below))
+        def at(places: Floats, a: float = a, below: Floats = below) -> Floats:
+            first = np.exp(np.minimum(a * (places - odds[0]), 0)) * below[0]
+            return np.where(places < odds[0], first, np.interp(places, odds, below, right=1.0))
 
-        out[i] = at(log_right) - np.where(left <= 0, 0, at(log_left))
+        out[i] = at(odds_right) - np.where(left <= 0, 0, at(odds_left))
     return np.maximum(out, 0)
 
 
@@ -121,6 +153,10 @@ def lognormal_masses(mean: float, left: Floats, right: Floats) -> Floats:
 
 def _logarithms(shares: Floats) -> Floats:
     return np.log(np.maximum(shares, TINY))
+
+
+def _log_odds(shares: Floats) -> Floats:
+    return _logarithms(shares) - _logarithms(1 - shares)
 
 
 def _between(low: Floats, high: Floats, left: Floats) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +17,10 @@ from murmurs.estimators.methods.shrinkage import (
     from_estimates,
     from_support,
     hidden_note,
+    least_squares_weight,
     shrinkage,
 )
-from murmurs.estimators.priors import beta_masses, lognormal_masses, sparse_masses
+from murmurs.estimators.priors import beta_masses, lognormal_masses, small_laws, sparse_laws
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import weighted_projection
 
@@ -259,9 +259,32 @@ def test_the_masses_are_those_of_their_laws() -> None:
     for s, row in zip(priors.SIGMAS, lognormal_masses(mean, left, right), strict=True):
         log_law = scipy.stats.lognorm(s, scale=mean * np.exp(-(s**2) / 2))
         np.testing.assert_allclose(row, log_law.cdf(right) - log_law.cdf(left), atol=2e-3)
-    sparse = sparse_masses(mean, left, right)
+    sparse, weights = sparse_laws(mean, left, right)
     np.testing.assert_allclose(sparse.sum(axis=1), 1, atol=1e-6)
     assert (sparse[:, 0] > 0.35).all()  # some answers are absent under each of them
+    assert weights.sum() == pytest.approx(priors.PARTS)  # all parts weigh the same
+
+
+@pytest.mark.parametrize("mean", [0.2, 0.5, 0.9, 0.999])
+def test_the_masses_hold_where_the_density_has_a_pole_at_one(mean: float) -> None:
+    """A trapezium over the logarithm of the share puts nearly all mass at one."""
+    limits = np.concatenate([[0.0], np.geomspace(1e-6, 1, 60)])
+    alphas = np.array([0.05, 0.2, 1.0, 8.0])
+    for a, row in zip(alphas, beta_masses(alphas, mean, limits[:-1], limits[1:]), strict=True):
+        expected = np.diff(scipy.stats.beta(a, a * (1 / mean - 1)).cdf(limits))
+        np.testing.assert_allclose(row, expected, atol=2e-3)
+
+
+def test_distributions_with_small_shares_have_the_known_mean() -> None:
+    """As those have in which the others are absent; there are none where noise is too strong."""
+    limits = np.concatenate([[0.0], np.geomspace(1e-9, 1 - 1e-9, 4000), [1.0]])
+    middles = 0.5 * (limits[1:] + limits[:-1])
+    masses, weights = small_laws(0.05, 0.004, limits[:-1], limits[1:])
+    assert len(masses) == len(weights) > 10
+    np.testing.assert_allclose(masses.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(masses @ middles, 0.05, rtol=0.01)
+    assert (masses[:, limits[:-1] < 0.0004].sum(axis=1) < 0.15).all()  # hardly any is absent
+    assert len(small_laws(0.05, 0.06, limits[:-1], limits[1:])[0]) == 0
 
 
 def test_the_weighted_projection_takes_from_the_least_sure() -> None:
@@ -285,12 +308,8 @@ def test_shares_that_are_zero_but_for_rounding_take_no_degrees_of_freedom(k: int
     np.testing.assert_allclose(above, exact, atol=1e-6)
 
 
-def test_a_share_of_least_squares_that_reaches_zero_moves_the_estimate_a_little() -> None:
-    """By at most 1 / sqrt(24) standard errors, all shares together.
-
-    The degrees of freedom change by one, so that the weight changes by at most 1 / (d + 6), where
-    d is the squared distance between the two estimates. Without the six it would be up to one.
-    """
+def test_nothing_jumps_where_a_share_of_least_squares_reaches_zero() -> None:
+    """All shares together move by no more than the data; whole degrees of freedom make it 0.07."""
     noise = 0.1**2
     least = np.array([0.55, 0.3, 0.15, 0.0])  # of which the last is about to become positive
 
@@ -299,9 +318,64 @@ def test_a_share_of_least_squares_that_reaches_zero_moves_the_estimate_a_little(
         plain -= (plain.sum() - 1) / 4
         return from_estimates(plain, np.full(4, noise), np.zeros(4), 1000)[0]
 
-    before, after = found(-1e-4), found(1e-4)
-    moved = float(np.sqrt(((after - before) ** 2 / noise).sum()))
-    assert 0.05 < moved < 1 / math.sqrt(24)
+    steps = [found(last) for last in np.linspace(-2e-4, 2e-4, 9)]
+    moved = [float(np.sqrt(((b - a) ** 2 / noise).sum())) for a, b in itertools.pairwise(steps)]
+    assert max(moved) < 2e-3
+
+
+def weight_of(apart: float, away: float = 1.0) -> float:
+    """The weight of least squares for eight answers, where only the small shares are in doubt.
+
+    Every unbiased share is ``away`` standard errors from the learned one, up or down in turn.
+    """
+    noise = np.full(8, 0.02**2)
+    learned = np.array([0.65, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05])
+    plain = learned + 0.02 * away * np.array([1, -1, 1, -1, 1, -1, 1, -1])
+    return least_squares_weight(plain, noise, learned, plain, 3.0, apart)
+
+
+def test_least_squares_insure_against_what_could_have_been_learned_otherwise() -> None:
+    """A weight that is small, as it is where plausible distributions agree, is dismissed."""
+    weights = [weight_of(apart) for apart in (1e-9, 0.1, 1.0, 4.0, 16.0)]
+    assert all(a < b for a, b in itertools.pairwise(weights))
+    assert weights[0] < 0.005
+    assert weights[-1] > 0.1
+
+
+def test_but_a_fit_that_chance_does_not_explain_counts_more_than_agreement() -> None:
+    assert weight_of(0.1, away=1.0) < 0.01
+    assert weight_of(0.1, away=3.0) > 0.6
+
+
+def mean_errors(mechanism: mm.Mechanism[Any], law: Floats, n: int) -> tuple[float, float]:
+    """The mean l1 errors of the default and of `simplex` over thirty collections."""
+    rng, errors = np.random.default_rng(1), []
+    for _ in range(30):
+        people = rng.multinomial(n, law / law.sum())
+        counts = mechanism.simulate(people, rng)
+        found = (shrinkage(counts).shares, mm.estimators.simplex(counts).shares)
+        errors.append([float(np.abs(shares - people / n).sum()) for shares in found])
+    default, simplex = np.mean(errors, axis=0).tolist()
+    return default, simplex
+
+
+@pytest.mark.parametrize(
+    ("law", "most"), [(np.eye(16)[0], 0.1), (np.ones(16), 0.15)], ids=["one answer", "equal shares"]
+)
+def test_the_insurance_costs_little_where_learning_is_nearly_exact(
+    law: Floats, most: float
+) -> None:
+    """A fortieth and an eighth of the error of `simplex`; it was a fifth where least squares was
+    weighed by its fit alone.
+    """
+    default, simplex = mean_errors(mm.KRR(16, 1.0), law, 20_000)
+    assert default < most * simplex
+
+
+def test_small_answers_beside_a_large_one_are_not_taken_for_absent() -> None:
+    """Each of 19 is about two standard errors; taken for absent, the error is 1.05 of `simplex`."""
+    default, simplex = mean_errors(mm.KRR(20, 3.0), np.array([0.95] + [0.05 / 19] * 19), 20_000)
+    assert default < 0.8 * simplex
 
 
 @pytest.mark.parametrize("noise", [1e-6, 0.05, 0.25, 3.0, 1e4])

@@ -18,12 +18,18 @@ from murmurs.numerics.simplex import normalised, plausible, weighted_projection
 MEANS_HALFWAY = 10.0
 """Number of answers at which posterior means and the common level have equal weight."""
 
-LEAST_SQUARES_ALONE, LEAST_SQUARES_HALFWAY = 3, 4.0
+LEAST_SQUARES_ALONE, LEAST_SQUARES_HALFWAY = 3, 3.0
 """Number of answers, with little noise, up to which least squares decide alone, and at which
 learning is expected to deserve the same weight, before its fit is looked at."""
 
-EXPECTATION = 6.0
-"""How much that expectation counts, in units of the squared distance between the two estimates."""
+EXPECTATION = 4.0
+"""How much that expectation counts at least, in units of the squared distance between the two."""
+
+HARDLY = 0.3
+"""Weight of least squares that is halved; smaller ones are dismissed."""
+
+RAMP = 0.5
+"""Standard errors over which a share of least squares turns from zero to positive."""
 
 LEARNED = 2.0
 """Degrees of freedom that learning the distribution of the shares takes, unless it is simple."""
@@ -175,7 +181,7 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
     """Return shares on the simplex from the posteriors of all cells, and posterior deviations."""
     level = _common_level(posteriors)
     k = sum(len(j) for j in members)
-    plain, spread, mean, variance, common = np.zeros((5, k))
+    plain, spread, mean, variance, common, disagreement = np.zeros((6, k))
     for posterior, j in zip(posteriors, members, strict=True):
         rows, stratum = posterior.rows, posterior.stratum
         noise = np.maximum(
@@ -184,6 +190,7 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
         )
         plain[j], spread[j] = stratum.estimates, noise
         variance[j] = posterior.variances[rows.bin_of]
+        disagreement[j] = posterior.disagreement[rows.bin_of]
         # Within a row, the mean moves with the estimate, by posterior variance over noise variance.
         pull = np.clip(variance[j] / noise, 0, 1.5)
         shift = pull * (stratum.estimates - rows.estimates[rows.bin_of])
@@ -200,25 +207,34 @@ def decide(posteriors: list[Posterior], members: list[Integers]) -> tuple[Floats
     shares = (1 - weight) * weighted_projection(mean, variance) + weight * common
     squares = weighted_projection(plain, spread)
     freedom = float(np.clip(variance / spread, 0, 1.5).sum())
-    weight = least_squares_weight(plain, spread, shares, squares, freedom)
+    apart = float((disagreement / spread).sum())
+    weight = least_squares_weight(plain, spread, shares, squares, freedom, apart)
     shares = (1 - weight) * shares + weight * squares
     return shares / shares.sum(), np.sqrt(variance)
 
 
 def least_squares_weight(
-    plain: Floats, noise: Floats, learned: Floats, squares: Floats, freedom: float
+    plain: Floats, noise: Floats, learned: Floats, squares: Floats, freedom: float, apart: float
 ) -> float:
     """Return the weight of least squares in the mixture with the shares that were learned.
 
     The risk of a mixture is estimated by its squared distance from the unbiased shares, each in
     units of its noise variance, plus twice its degrees of freedom (Stein 1981). Least squares has
     one for each positive share but one. Learning has ``freedom``, the sum of the posterior
-    variances over the noise variances, and as much again for the distribution, at most two. With
-    few answers this estimate is itself noisy, so the weight is drawn towards 1 / (1 + (k / 4)^3).
+    variances over the noise variances, and as much again for the distribution, at most two.
 
-    The result is multiplied by 1 / (1 + (k / 30)^8), as the distribution of many shares is learned
-    well, and by m / (m + noise), where m = (1 - 1/k) / k is the variance of the shares when one
-    answer has everything: no fit shows which estimate is better if the noise is larger than that.
+    With few answers this estimate is itself noisy, so the weight w is drawn towards
+    1 / (1 + (k / 3)^3): the more, the better the plausible distributions agree on the shares.
+    ``apart`` is the variance between them in the same units as the squared distance between the two
+    estimates. Where it is small compared with that, nothing else could have been learned, and least
+    squares has nothing to insure against; unless the fit is worse than chance explains: the squared
+    distance is also the variance of the estimated gain.
+
+    The result is multiplied by w^2 / (w^2 + 0.3^2), as a small weight insures against little and
+    costs most where learning is nearly exact; by 1 / (1 + (k / 30)^8), as the distribution of many
+    shares is learned well; and by m / (m + noise), where m = (1 - 1/k) / k is the variance of the
+    shares when one answer has everything: no fit shows which estimate is better if the noise is
+    larger than that.
     """
     k = len(plain)
     most = (1 - 1 / k) / k
@@ -227,13 +243,26 @@ def least_squares_weight(
         return limit
     away = squares - learned
     distance = float((away**2 / noise).sum())
-    # A share that is zero but for rounding must not count as positive.
-    positive = int((squares > 1e-6 * np.sqrt(noise) + 1e-12).sum())
-    taken = max(positive - 1, 0) - (freedom + min(freedom, LEARNED))
+    taken = max(_positive(plain, noise, squares) - 1, 0.0) - (freedom + min(freedom, LEARNED))
     gain = float(((plain - learned) * away / noise).sum()) - taken
     expected = 1 / (1 + (k / LEAST_SQUARES_HALFWAY) ** 3)
-    weight = (gain + EXPECTATION * expected) / (distance + EXPECTATION)
-    return limit * min(max(weight, 0.0), 1.0) / (1 + (k / LEARNING_ALONE) ** 8)
+    surprise = max(gain - expected * distance, 0.0) ** 2 / (distance + TINY)
+    agreed = min(distance / (2 * apart + TINY), 1e6) ** 2
+    sure = EXPECTATION + agreed * math.exp(-0.5 * surprise)
+    weight = min(max((gain + sure * expected) / (distance + sure), 0.0), 1.0)
+    weight *= weight**2 / (weight**2 + HARDLY**2)
+    return limit * weight / (1 + (k / LEARNING_ALONE) ** 8)
+
+
+def _positive(plain: Floats, noise: Floats, squares: Floats) -> float:
+    """Return how many shares of least squares are positive; one near zero counts in part.
+
+    A share counts as a half where it reaches zero, so that nothing jumps there.
+    """
+    largest = int(np.argmax(squares))
+    amount = (plain[largest] - squares[largest]) / noise[largest]
+    errors = (plain - amount * noise) / np.sqrt(noise)
+    return float(np.clip(errors / RAMP + 0.5, 0, 1).sum())
 
 
 def _common_level(posteriors: list[Posterior]) -> float:
