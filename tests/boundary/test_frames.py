@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -66,6 +67,13 @@ def test_a_relation_of_several_columns_is_refused_without_its_contents() -> None
         ) as refused:
             use(both)
         assert "secret" not in str(refused.value)
+        assert str(refused.value).endswith("as in relation['drink']")
+
+
+def test_a_missing_report_in_integers_that_arrow_does_not_have_is_named() -> None:
+    column = pl.Series([0, None, 1], dtype=pl.Int128)
+    with pytest.raises(ValueError, match=r"^report 1 is missing: leave it out"):
+        DRINK.count(column)
 
 
 def test_an_empty_relation_is_an_empty_column() -> None:

@@ -197,6 +197,10 @@ class Piece(NamedTuple):
     missing: NDArray[np.bool_] | None = None
 
 
+class NoReportsError(TypeError):
+    """A column whose type no report has; the message names the column's type alone."""
+
+
 class Packed(NamedTuple):
     """Rows of bytes, one after another, and the length of each row."""
 
@@ -235,8 +239,8 @@ def _of_pandas(column: Any, part: int) -> Iterator[Piece]:
 
 def _of_polars(column: Any, part: int) -> Iterator[Piece]:
     missing = column.is_null().to_numpy() if column.null_count() else None
-    if column.dtype.is_integer() and missing is None:
-        yield Piece(column.to_numpy())
+    if column.dtype.is_integer():
+        yield Piece(column.to_numpy() if missing is None else [], missing)
         return
     try:
         arrow = column.to_arrow()
@@ -282,7 +286,7 @@ def _of_chunk(chunk: Any, part: int) -> Iterator[Piece]:
         for start in range(0, n, part):
             yield Piece(chunk.slice(start, part).to_pylist())
     else:
-        raise TypeError(f"a column of {kind}")
+        raise NoReportsError(f"a column of {kind}")
 
 
 def _only_column(value: Any) -> Any:

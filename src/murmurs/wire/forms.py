@@ -14,7 +14,14 @@ import numpy as np
 
 from murmurs.boundary import base64s
 from murmurs.boundary.checks import index
-from murmurs.boundary.frames import Packed, is_column, is_missing, is_table, pieces
+from murmurs.boundary.frames import (
+    NoReportsError,
+    Packed,
+    is_column,
+    is_missing,
+    is_table,
+    pieces,
+)
 from murmurs.wire import BadReportError, Bits, Category, Reports, Shape
 
 COUNT_REPORTED = "question.count_reported(labels)"
@@ -162,7 +169,7 @@ def _of_column(column: Any, shape: Shape[Any]) -> Iterator[Reports]:
     while True:
         try:
             piece = next(found, None)
-        except TypeError as error:
+        except NoReportsError as error:
             raise TypeError(f"{error} does not contain reports of {shape}") from None
         if piece is None:
             return
