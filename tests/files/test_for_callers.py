@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from murmurs import KRR, Joint, Question, Survey, warner
@@ -119,6 +121,19 @@ def test_values_are_counted_and_the_rare_ones_merged(folder: Path) -> None:
     people = folder / "people.txt"
     people.write_text("tea,3\ngin,4\ntea,1\n")
     assert read_people(people, DRINK) == {"tea": 4, "mate": 0, "gin": 4}
+
+
+def test_a_column_that_has_no_labels_is_refused_with_its_file_whatever_stands_for_unknown_ones(
+    folder: Path,
+) -> None:
+    file, out = folder / "people.parquet", folder / "out.bin"
+    pq.write_table(pa.table({"drink": [b"secret", b"tea"]}), file)
+    for said in (
+        fails(lambda: count_column(file, DRINK, "drink", reported=True, unknown="tea")),
+        fails(lambda: encode_file(file, out, SURVEY, DRINK, "drink", unknown="tea")),
+    ):
+        assert re.search(r"people\.parquet: a column of type binary does not contain labels", said)
+    assert not out.exists()
 
 
 def fails(work: Callable[[], object]) -> str:

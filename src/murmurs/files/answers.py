@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import is_missing
+from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.files.columns import Chunk
 from murmurs.mechanisms.mechanism import OpenMechanism
@@ -39,10 +40,10 @@ def encoded(
     """Return the reports of the rows of a chunk; the first answer that is wrong is refused."""
     try:
         return asked.encode_many(asked.pick(by_question(asked, chunk)), random, **options)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError) as error:
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
             refuse_bad(answers, own)
-        raise
+        raise ValueError(f"{named(path)}: {error}") from None
 
 
 def answers_in(

@@ -185,10 +185,10 @@ def _count_labels(
         return _count_sets(path, chunk, asked.questions[0], options)
     try:
         return asked.count_reported(asked.pick(by_question(asked, chunk)), **options)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError) as error:
         for answers, own in answers_in(path, chunk, asked, options, is_text=is_text):
             _refuse_label(answers, own)
-        raise
+        raise ValueError(f"{named(path)}: {error}") from None
 
 
 def _count_sets(path: Path, chunk: Chunk, asked: Single, options: dict[str, Any]) -> Counts:
