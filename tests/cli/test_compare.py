@@ -252,7 +252,7 @@ def test_names_of_the_two_are_in_the_table_and_the_picture(desk: Path) -> None:
         good(f"{line} --plot named.svg")
         good("compare week3.json week1.json --plot plain.svg")
     assert "difference law minus arts in percentage points" in (desk / "named.svg").read_text()
-    assert "change, week3 minus week1 in percentage points" in (desk / "plain.svg").read_text()
+    assert "change, week3 minus week1, in percentage points" in (desk / "plain.svg").read_text()
     said = refused("compare week3.json week1.json --names law law", desk)
     assert said.startswith("names are two different texts, such as ('law', 'arts'), not ")
 

@@ -53,7 +53,7 @@ def plot_discovery(
     names = [_name(columns["answer"][number]) for number in shown] if columns and named else []
     bottom, top = _limits(100 * floor, share, high)
     axes.set_yscale("log")
-    axes.set_xlim(0.3, max(len(shown), 9) + 0.7)
+    axes.set_xlim(0.3, max(len(shown), 5) + 0.7)
     axes.set_ylim(bottom, top)
     ranks = shown + 1
     axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=5)
@@ -75,7 +75,7 @@ def plot_discovery(
     more = f", the first {limit} of {count}" if count > limit else ""
     axes.set_xlabel(f"rank of the string{more}")
     axes.locator_params(axis="x", integer=True)
-    axes.set_ylabel(f"share, %, with {heading}")
+    axes.set_ylabel(f"share of answers in %, with {heading}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}" if value <= 100 else "")
     axes.spines[["top", "right"]].set_visible(False)
     beside = axes.inset_axes((1.03, 0.0, _BESIDE, 1.0), sharey=axes)
@@ -87,7 +87,7 @@ def plot_discovery(
     beside.get_xticklabels()[-1].set_horizontalalignment(
         "right"
     )  # its middle is at the edge of the picture
-    beside.set_xlabel("chance to be\nfound, %")
+    beside.set_xlabel("chance to be\nfound in %")
     beside.tick_params(axis="y", labelleft=False, which="both", length=0)
     beside.spines[["top", "right"]].set_visible(False)
     for panel in (axes, beside):

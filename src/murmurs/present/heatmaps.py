@@ -88,7 +88,8 @@ def _draw_key(axes: Axes, name: str) -> None:
     handles = [Patch(facecolor=c, label=text) for c, text in zip(HEAT, said, strict=True)]
     axes.legend(
         handles=handles,
-        title="Cells: share in %. Colours: against independent\nanswers, clearly if beyond noise",
+        title="Cells: share in %. Colours: against independent\n"
+        'answers; "clearly": by more than noise explains',
         loc="upper left",
         bbox_to_anchor=(0, 0),
         ncols=3,

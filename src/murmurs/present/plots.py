@@ -131,7 +131,8 @@ def plot_changes(
     ends = min(float(low.min()), 0.0), max(float(high.max()), 0.0)
     edge = 0.04 * (ends[1] - ends[0])
     axes.set_xlim(ends[0] - edge, ends[1] + edge)
-    name = f"{what} in percentage points, with {heading}"
+    comma = "," * ("," in what)  # change, June minus May, in percentage points
+    name = f"{what}{comma} in percentage points, with {heading}"
     axes.set_xlabel(wrapped(name, room(axes)), color=QUIET, **label_style())
     left_out = f" The {'first' if ordered else 'surest'} {limit} answers."
     entitle(axes, title + (left_out if len(order) > limit else ""))
