@@ -7,7 +7,9 @@ status is 1. A public name has one entry: at the top of murmurs, or else in its 
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
+import doctest
 import importlib
 import inspect
 import itertools
@@ -131,6 +133,11 @@ class Entry:
         return _text_below(self.home, self.name)
 
     @property
+    def written_in(self) -> str:
+        """The module that has its docstring."""
+        return str(getattr(self.thing, "__module__", self.home.__name__))
+
+    @property
     def sentence(self) -> str:
         """The first sentence of it."""
         first = " ".join(self.text.replace("``", "`").split("\n\n")[0].split())
@@ -160,8 +167,14 @@ def signature(name: str, thing: Any) -> str:
     own = [
         one.replace(annotation=_annotated(one.annotation), default=_default(one.default))
         for one in found.parameters.values()
-        if one.name not in ("self", "cls")
+        if one.name not in ("self", "cls", "reading")
     ]
+    if "reading" in found.parameters:  # the keywords of a TypedDict, with the defaults of this one
+        read = inspect.signature(murmurs.files.read_column).parameters
+        own += [
+            read[name].replace(annotation=_annotated(read[name].annotation))
+            for name in ("format", "delimiter", "header")
+        ]
     returns = inspect.Signature.empty
     if not inspect.isclass(thing):
         returns = _annotated(found.return_annotation)
@@ -210,17 +223,59 @@ def _text_below(module: ModuleType, name: str) -> str:
     return ""
 
 
-def markdown(text: str) -> str:
+def missing_names(source: str, known: set[str]) -> set[str]:
+    """Return the names that a program uses and has not got; those it makes become known.
+
+    >>> sorted(missing_names("a = [b(i) for i in range(3)]; a", set()))
+    ['b']
+    """
+    found = list(ast.walk(ast.parse(source)))
+    names = [node for node in found if isinstance(node, ast.Name)]
+    known.update(node.id for node in names if isinstance(node.ctx, ast.Store))
+    known.update(node.arg for node in found if isinstance(node, ast.arg))
+    known.update(node.asname or node.name for node in found if isinstance(node, ast.alias))
+    known.update(n.name for n in found if isinstance(n, ast.FunctionDef | ast.ClassDef))
+    return {node.id for node in names} - known - set(vars(builtins))
+
+
+def _imports(names: set[str], module: str) -> str:
+    """Return the lines that import what an example in the docstrings of a module relies on."""
+    public = {entry.name: entry.home.__name__ for entry in reversed(entries())}
+    if sys.modules[module] in [entry.thing for entry in entries()]:
+        public |= dict.fromkeys(sys.modules[module].__all__, module)
+    tree = _tree(str(sys.modules[module].__file__))
+    others, own = set(), dict[str, list[str]]()
+    for name in sorted(names):
+        if name in public:
+            own.setdefault(public[name], []).append(name)
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                here = [one for one in node.names if name == (one.asname or one.name)]
+                fields = {**vars(node), "names": here}
+                others.update([ast.unparse(type(node)(**fields))] if here else [])
+    lines = [*sorted(others), *(f"from {home} import {', '.join(own[home])}" for home in own)]
+    return "".join(f">>> {line}\n" for line in lines)
+
+
+def markdown(text: str, module: str = "") -> str:
     """Return a docstring as Markdown: names in backquotes, and examples in blocks.
+
+    Examples begin with the imports that they find in their module, so that they can be pasted.
 
     >>> markdown("Return ``x``.")
     'Return `x`.'
     """
     parts = []
+    known: set[str] = set()
     for part in text.replace("``", "`").split("\n\n"):
         if part.lstrip().startswith(">>>"):
             shown = textwrap.dedent(part).replace("'''", '"""')  # as pages have it
-            parts.append(f"```pycon\n{shown}\n```")
+            examples = doctest.DocTestParser().get_examples(shown + "\n")
+            names = missing_names("".join(one.source for one in examples), known)
+            known |= names
+            lines = _imports(names, module) if names else ""
+            parts.append(f"```pycon\n{lines}{shown}\n```")
         elif part.startswith("    "):
             parts.append(f"```text\n{textwrap.dedent(part)}\n```")
         else:
@@ -271,11 +326,11 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
 def _member(name: str, thing: Any) -> str:
     if isinstance(thing, property | cached_property):
         read = thing.fget if isinstance(thing, property) else thing.func
-        told, text = f".{name}", inspect.getdoc(read)
+        told = f".{name}"
     else:
-        plain = getattr(thing, "__func__", thing)
-        told, text = signature(f".{name}", plain), inspect.getdoc(plain)
-    return f"```py\n{told}\n```\n\n{markdown(text or '')}"
+        read = getattr(thing, "__func__", thing)
+        told = signature(f".{name}", read)
+    return f"```py\n{told}\n```\n\n{markdown(inspect.getdoc(read) or '', str(read.__module__))}"
 
 
 def entry(found: Entry) -> str:
@@ -291,14 +346,14 @@ def entry(found: Entry) -> str:
         if above:
             links = ", ".join(f"[`{e.path}`]({_link(e)})" for e in above[:1])
             parts.append(f"A kind of {links}, with all that it has.")
-    parts.append(markdown(found.text))
+    parts.append(markdown(found.text, found.written_in))
     if inspect.isclass(found.thing) and not is_error:
         parts += [_member(name, thing) for name, thing in members(found.thing)]
     if inspect.ismodule(found.thing):
         for name in found.thing.__all__:
             inner = Entry(f"{found.path}.{name}", name, getattr(found.thing, name), found.thing)
             parts.append(f"```py\n{signature(name, inner.thing)}\n```")
-            parts.append(markdown(inner.text))
+            parts.append(markdown(inner.text, inner.written_in))
     return "\n\n".join(part for part in parts if part)
 
 

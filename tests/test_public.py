@@ -85,6 +85,18 @@ def test_every_public_name_has_its_entry_in_the_reference() -> None:
     assert make_api.stale() == [], "run python docs/make_api.py --write"
 
 
+def test_examples_of_the_reference_import_what_they_use() -> None:
+    for page, text in make_api.pages().items():
+        known: set[str] = set()
+        for line in re.findall(r"^## .*|(?s:```pycon\n.*?```)", text, re.MULTILINE):
+            if line.startswith("## "):
+                known = set()
+                continue
+            examples = doctest.DocTestParser().get_examples(line.removesuffix("```"))
+            source = "".join(example.source for example in examples)
+            assert make_api.missing_names(source, known) == set(), (page, source)
+
+
 def programs(page: Path) -> Iterator[ast.AST]:
     """The Python on a page."""
     text = page.read_text(encoding="utf-8")
@@ -122,7 +134,9 @@ def reached(program: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 OWN = ("murmurs", "murmurs_papers")
-PUBLIC = {module.__name__: {*module.__all__, ""} for module in (murmurs, *MODULES)}
+PUBLIC = {
+    module.__name__: {*module.__all__, ""} for module in (murmurs, *MODULES, murmurs.rappor.clients)
+}
 
 
 def private(program: ast.AST) -> list[str]:

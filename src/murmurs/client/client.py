@@ -88,7 +88,7 @@ class Client:
     ... ''')
     >>> client = Client(survey, {})
     >>> submission = client.answer({"hot": "yes"})
-    >>> submission.people, len(submission.reports["hot"]), client.spent, client.queued
+    >>> submission.people, len(submission.reports["hot"]), round(client.spent, 6), client.queued
     (1, 1, 1.0, 1)
     >>> client.answer({"hot": "yes"})
     Traceback (most recent call last):
