@@ -149,6 +149,13 @@ def test_pages_use_public_names_only(page: Path) -> None:
     assert [found for program in programs(page) for found in private(program)] == []
 
 
+@pytest.mark.parametrize("page", sorted(make_api.pages()))
+def test_the_reference_names_nothing_private(page: str) -> None:
+    named = re.findall(r"`murmurs((?:\.\w+)+)`", make_api.pages()[page])
+    homes = [("murmurs" + name).rpartition(".") for name in named if name != ".__all__"]
+    assert [name for home, _, name in homes if name not in PUBLIC.get(home, ())] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -54,11 +54,11 @@ class CountedMechanism(Protocol):
 class Counts:
     """``n`` reports of a mechanism, added up in ``cells``: ``times`` reports from each person.
 
-    Only mechanisms that keep a permanent response (`murmurs.mechanisms.longitudinal`) have several
+    Only mechanisms that keep a permanent response (such as `murmurs.LOSUE`) have several
     reports from each person; `pool` makes such counts. If some people reported more often than
     others, ``times`` is a float: the average over all reports of how many its person sent.
     ``again`` is the same average for people who were asked again with noise of its own each time:
-    the noise averages out, but the people are no new sample. See `murmurs.survey.rounds`.
+    the noise averages out, but the people are no new sample. See `murmurs.survey.rounds_of`.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=3, epsilon=1.0)

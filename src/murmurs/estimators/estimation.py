@@ -153,7 +153,7 @@ class Estimate:
         return score_limits(self.unbiased, self._scale(target), normal_quantile(0.5 + level / 2))
 
     def detected(self, error_rate: float = 0.05, control: Control = "bonferroni") -> Detection:
-        """Test for each answer whether anybody holds it; see `murmurs.inference.detection`."""
+        """Test for each answer whether anybody holds it; see `murmurs.Detection`."""
         return detect(self.fit, error_rate, control)
 
     def difference(
@@ -163,7 +163,7 @@ class Estimate:
         *,
         names: tuple[str, str] | None = None,
     ) -> Difference:
-        """Compare with another period, segment or release; see `murmurs.inference.difference`.
+        """Compare with another period, segment or release; see `murmurs.Difference`.
 
         With ``names=("law", "arts")``, tables and plots say "law minus arts" instead of "change".
         """

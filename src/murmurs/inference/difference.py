@@ -227,7 +227,7 @@ class Difference(frames.TabularAtLevel):
 
         It comes from a chi-square test of all differences with their full covariance, if there are
         at most some thousands of answers and cells. Otherwise it is the smallest p-value times the
-        number of tests (Bonferroni): see `murmurs.inference.many_answers`.
+        number of tests (Bonferroni).
         """
         sides = self.sides
         if not all(side.fit.has_covariance for side in sides):

@@ -183,7 +183,7 @@ class Trend(frames.TabularAtLevel):
 
         It uses the full covariance of the shares in each period, if there are at most some
         thousands of answers and cells. Otherwise it is the smallest p-value times the number of
-        tests (Bonferroni): see `murmurs.inference.many_answers`.
+        tests (Bonferroni).
         """
         work = len(self.sides) * len(self.sides[0].fit.unbiased) ** 3
         if work > MOST_WORK or not all(side.fit.has_covariance for side in self.sides):

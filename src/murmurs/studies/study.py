@@ -213,9 +213,9 @@ def study(
 
     Every argument takes one or several; the study runs all combinations. ``mechanisms`` are names
     such as "KRR", or functions (k, epsilon) -> mechanism, such as the classes themselves. ``laws``
-    say how common the answers are: "uniform", "zipf", "geometric", "sparse" or "point" (see
-    `murmurs.studies.laws`), functions k -> shares, or shares. ``estimators`` are names,
-    functions counts -> estimate, or "default". A mapping gives functions and shares names.
+    say how common the answers are: "uniform", "zipf", "geometric", "sparse" or "point", functions
+    k -> shares, or shares. ``estimators`` are names, functions counts -> estimate, or "default". A
+    mapping gives functions and shares names.
 
     Before anything is measured, every estimator is tried on every mechanism. Pairs that do not fit
     are left out, and `ErrorStudy.notes` names them; if none fits, that is an error.

@@ -56,16 +56,15 @@ def joint(counts: Counts, *, why: str = ASKED) -> Estimate:
 
     The margins are estimated first, as single questions: they are known far better than the cells.
     Their product is the table of independent answers. Empirical Bayes learns from all cells how far
-    their ratios to that table scatter, and shrinks each ratio accordingly
-    (`murmurs.estimators.ratios`). For two questions without shared cohorts, two others compete with
-    it: a low-rank fit (`murmurs.estimators.low_rank`), and least squares among tables without
-    negative cells, which is best where many combinations are impossible. They are mixed with
-    weights exp(-risk / 4), where the risks are unbiased estimates of their squared errors in units
-    of the noise (Stein 1981), times weights beforehand: that of least squares is 1 / (1 + free
-    cells), as large tables of least squares have many spikes that are noise. The mixture counts by
-    the probability that the answers are associated at all, given the ratios; the shrunk ratios by
-    themselves, which are nearly one where little stands out, count by the rest. The result is raked
-    to the margins, so it agrees with the estimates of the single questions.
+    their ratios to that table scatter, and shrinks each ratio accordingly. For two questions
+    without shared cohorts, two others compete with it: a low-rank fit, and least squares among
+    tables without negative cells, which is best where many combinations are impossible. They are
+    mixed with weights exp(-risk / 4), where the risks are unbiased estimates of their squared
+    errors in units of the noise (Stein 1981), times weights beforehand: that of least squares is 1
+    / (1 + free cells), as large tables of least squares have many spikes that are noise. The
+    mixture counts by the probability that the answers are associated at all, given the ratios; the
+    shrunk ratios by themselves, which are nearly one where little stands out, count by the rest.
+    The result is raked to the margins, so it agrees with the estimates of the single questions.
 
     Of three or more questions all pairs are estimated in this way first. The table with these pairs
     and nothing beyond takes the place of independence, and the result agrees with it on all pairs.

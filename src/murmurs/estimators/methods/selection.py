@@ -50,8 +50,7 @@ def selection(
     Lasso as in the RAPPOR paper, and solved for together by weighted least squares. Every other
     candidate gets its own estimate, as if it was added to the chosen ones, and the unlisted strings
     get an interval. Shares are near the posterior medians under the distribution of the shares,
-    which is learned from all candidates (see `murmurs.estimators.empirical_bayes`); "(other)" is
-    what they leave.
+    which is learned from all candidates; "(other)" is what they leave.
 
     The time is proportional to the number of candidates times that of cohorts: about ten seconds
     for a million candidates in 1024 cohorts. ``progress`` is called after each step.

@@ -46,9 +46,8 @@ def shrinkage(counts: Counts, *, why: str = ASKED) -> Estimate:
     """Return shares shrunk towards the distribution of all shares, as far as the noise demands.
 
     The noise of each cell is known, so the distribution of the shares can be estimated from all
-    cells, and then each share given its cell (see `murmurs.estimators.empirical_bayes`). If the
-    signal is strong, the result tends to the unbiased shares; if noise dominates, it tends to equal
-    shares.
+    cells, and then each share given its cell (empirical Bayes). If the signal is strong,
+    the result tends to the unbiased shares; if noise dominates, it tends to equal shares.
 
     The result mixes two estimates on the simplex with weights 1 - w and w, where w = k / (k + 10).
     The first is the posterior means, whose excess over a sum of one is subtracted in proportion to

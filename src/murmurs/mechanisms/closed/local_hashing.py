@@ -92,7 +92,7 @@ class LocalHashing(Truthful[Hash], Hashing):
     error is that of `OUE`.
 
     Law: the seed is uniform below 2**32; the bucket of answer x is XXH32(x, seed) * g >> 32 (see
-    `murmurs.numerics.xxh32`). With probability t = truth / 2**53 the value is that bucket,
+    `murmurs.hashing.hash_key`). With probability t = truth / 2**53 the value is that bucket,
     otherwise one of 0..g-1 uniformly; e^epsilon >= 1 + g t / (1 - t). A report supports every
     answer whose bucket is its value: p* = t + (1 - t) / g and, over the seeds of an ideal hash, q*
     = 1 / g. Wang et al. (2017); g is the exact optimum for this k, not e^epsilon + 1 rounded.

@@ -37,7 +37,7 @@ class ProjectiveGeometry(Truthful[int]):
     bits, and one FFT decodes all of them.
 
     Law: answer x is point x of the projective space of t digits modulo a prime q, numbered as in
-    `murmurs.numerics.geometry`; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) -
+    docs/wire.md; there are K = (q^t - 1) / (q - 1) >= k points, and s = (q^(t-1) -
     1) / (q - 1) of them are orthogonal to x. With probability t' = truth / 2**53 the report is one
     of those, uniformly; otherwise any point, uniformly. e^epsilon >= 1 + (K / s) t' / (1 - t'). By
     default q and t have the smallest error among all with q^t up to 2^25; q is near e^epsilon + 1.

@@ -78,7 +78,7 @@ class ORR(BucketResponse):
     """O-RR: k-ary randomised response of a hashed string, with one hash function per cohort.
 
     Use it when answers are strings that cannot be listed beforehand. The best ``width`` grows with
-    epsilon (about e^epsilon + 1), and there should be many cohorts: `murmurs.planning.tuning.tune`
+    epsilon (about e^epsilon + 1), and there should be many cohorts: `murmurs.tune`
     finds both.
 
     Law: the cohort c is uniform; the string's bucket in it is y = XXH32(key, salt + c) * width

@@ -41,10 +41,10 @@ class Rappor(Responses[CohortBits], BloomCohorts):
 
     Law: the cohort c is uniform, and fixed for a device. The ``hashes`` bits of the string in that
     cohort are one. In the scheme "murmurs" hash i, number j = c * hashes + i, is XXH32(key j mod 4,
-    salt + j) * width >> 32; other schemes are those of deployed clients
-    (`murmurs.hashing.schemes`); with "map" strings cannot be hashed here. Permanent bits are drawn
-    first, then the bits of the report, each from the first to the last. A permanent bit is 1 with
-    probability f/2, 0 with f/2, and the filter's bit with 1 - f; the report's bit is 1 with
+    salt + j) * width >> 32; other schemes are those of deployed clients, which the command
+    ``murmurs rappor schemes`` lists; with "map" strings cannot be hashed here. Permanent bits are
+    drawn first, then the bits of the report, each from the first to the last. A permanent bit is 1
+    with probability f/2, 0 with f/2, and the filter's bit with 1 - f; the report's bit is 1 with
     probability q if the permanent bit is 1, otherwise with p. So a bit of the string is set with
     probability q* = (1 - f/2) q + (f/2) p, and any other with p* = (1 - f/2) p + (f/2) q. f, p and
     q are rounded to multiples of 2**-53. Two strings differ in up to twice as many bits as hashes,
