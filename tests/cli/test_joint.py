@@ -256,7 +256,7 @@ REFUSED = [
     ("encode coffee.toml answers.txt -o out.bin", "2 questions are a column each"),
     (
         "encode coffee.toml few.csv -o out.bin",
-        "no column called 'drink' among the 1 of its first line: columns must have the names",
+        "no column called 'drink' among the 1 of its first line: correct the name, or name a",
     ),
     ("encode coffee.toml bad.csv -o out.bin", "line 3: this is not an answer to 'drink'"),
     ("encode coffee.toml gaps.csv -o out.bin", "line 2: the answer to 'sugar' is missing"),

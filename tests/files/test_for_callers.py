@@ -184,3 +184,45 @@ def test_errors_give_file_and_line_and_name_keywords_which_a_command_writes_as_o
 def test_what_looks_like_a_keyword_in_a_persons_text_stays_as_it_is() -> None:
     for text in ("KRR(k=4, epsilon=1.0)", "drink=tea is not", "the column `a`, or `b=`c"):
         assert in_options(text).replace("--b", "`b=`") == text
+
+
+def test_no_function_overwrites_what_it_reads(folder: Path) -> None:
+    people, link = folder / "people.csv", folder / "link.csv"
+    link.symlink_to(people)
+    for output in (people, link):
+        with pytest.raises(ValueError, match="one of the files that are read; give the output"):
+            encode_file(people, output, SURVEY, DRINK, "drink")
+        with pytest.raises(ValueError, match="one of the files that are read; give the output"):
+            encode_table(people, output, SURVEY)
+    protected = folder / "survey.json"
+    with pytest.raises(ValueError, match=r"survey.json: it is one of the files"):
+        encode_file(people, protected, SURVEY, DRINK, "drink", protected=[protected])
+    assert people.read_text() == ROWS
+
+
+def test_a_table_has_a_name_that_gives_its_format(folder: Path) -> None:
+    for name in ("private.xls", "private", "private.csv.gz"):
+        with pytest.raises(ValueError, match=r"ends in \.parquet, \.csv, \.tsv or \.jsonl"):
+            encode_table(folder / "people.csv", folder / name, SURVEY)
+        assert not (folder / name).exists()
+
+
+def test_one_column_is_kept_by_its_name(folder: Path) -> None:
+    found = encode_table(folder / "people.csv", folder / "out.csv", SURVEY, keep="region")
+    assert found.keep == ("region",)
+    with pytest.raises(ValueError, match=r"no column called 'regon' .*: correct the name, or name"):
+        encode_table(folder / "people.csv", folder / "out.csv", SURVEY, keep="regon")
+
+
+def test_arguments_of_another_kind_are_refused_with_what_is_meant(folder: Path) -> None:
+    people, out = folder / "people.csv", folder / "out.bin"
+    said = r"must be a Question, a Dictionary or a Joint, such as survey\['drink'\], not of type "
+    with pytest.raises(TypeError, match=said + "str"):
+        encode_file(people, out, SURVEY, "drink", "drink")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=said + "Survey"):
+        count_column(people, SURVEY, "drink")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"as \{'drink': 'beverage'\}, .* not \['drink'\]"):
+        encode_table(people, folder / "out.csv", SURVEY, ["drink"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="keyword 'delimeter': did you mean 'delimiter'"):
+        count_column(people, DRINK, "drink", delimeter=";")  # type: ignore[call-arg]
+    assert not out.exists()

@@ -28,6 +28,15 @@ class Answers(NamedTuple):
     one_of_several: bool
 
 
+def check_asked(question: object) -> None:
+    """Refuse what is no question, such as the name of one."""
+    if not isinstance(question, Asked):
+        raise TypeError(
+            "question must be a Question, a Dictionary or a Joint, such as survey['drink'], not of "
+            f"type {type(question).__name__}"
+        )
+
+
 def encoded(
     path: Path,
     chunk: Chunk,

@@ -272,7 +272,7 @@ def _index(
     hint = f" (that of column {alike[0]} differs only in capitals or blanks)" if alike else ""
     way_out = f"correct the name{hint}{also} or give a number from 1"
     if by_name:
-        way_out = f"columns must have the names of the questions{hint}{also.rstrip(',')}"
+        way_out = f"correct the name, or name a column so{hint}{also.rstrip(',')}"
     raise ValueError(
         f"{named(path)} has no column called {shown(column)} among the {width} of its first line: "
         f"{way_out}"

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Unpack
 
-from murmurs.files.answers import check_options, each_question, encoded
+from murmurs.files.answers import check_asked, check_options, each_question, encoded
 from murmurs.files.columns import MOST_ROWS
 from murmurs.files.headers import AnyPath, as_paths
 from murmurs.files.outputs import Outputs
@@ -53,6 +53,7 @@ def encode_file(
     ...     encode_file(source, output, Survey("s", (drink,)), drink, "drink", by="region")
     {('north',): 2, ('south',): 1}
     """
+    check_asked(question)
     files, target = as_paths(paths), Path(output)
     columns = columns_of(column, by, reading).of(question)
     options = {"missing": missing, "drop_missing": drop_missing, "unknown": unknown}

@@ -22,12 +22,13 @@ class Outputs:
 
     def path(self, segment: Any) -> Path:
         """Return the file of a segment; none that is read is overwritten."""
-        if self._segments is None:
-            return self._output
-        path = self._segments.path(segment)
+        path = self._output if self._segments is None else self._segments.path(segment)
         for source in self._sources:
             if same_file(source, path):
-                raise ValueError(f"cannot write {path}: it is a file that this command reads")
+                raise ValueError(
+                    f"cannot write {path}: it is one of the files that are read; give the output "
+                    "another name"
+                )
         return path
 
 

@@ -16,6 +16,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import is_missing
 from murmurs.boundary.texts import listed, numbered
 from murmurs.files.answers import Answers, check_options, refuse_bad
@@ -23,8 +24,9 @@ from murmurs.files.columns import Chunk
 from murmurs.files.copies import is_copy
 from murmurs.files.headers import AnyPath, as_paths
 from murmurs.files.labels import check_labels, labels_of
+from murmurs.files.outputs import Outputs
 from murmurs.files.selection import Columns, Reading, columns_of
-from murmurs.files.tables import codes_of, write_table
+from murmurs.files.tables import codes_of, is_table, write_table
 from murmurs.numerics.arrays import Integers
 from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
@@ -110,6 +112,11 @@ def sources_of(survey: Survey, columns: Mapping[str, str | None] | None) -> tupl
     """Return what the columns of a table are made from: everything that is asked, if not named."""
     if columns is None:
         return tuple(_source(asked, None) for asked in survey.reported)
+    if not isinstance(columns, Mapping):
+        raise TypeError(
+            "columns maps names of questions to columns, as {'drink': 'beverage'}, or to None for "
+            f"one of the same name, not {shown(columns)}"
+        )
     return tuple(_source(survey.asked(name), column) for name, column in columns.items())
 
 
@@ -134,7 +141,7 @@ def encode_table(
     drop_missing: bool = False,
     unknown: Labels | None = None,
     labels: bool = False,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     keep_order: bool = False,
     random: ChanceInBulk = None,
     **reading: Unpack[Reading],
@@ -145,7 +152,8 @@ def encode_table(
     without it, everything that the survey asks is encoded. ``missing`` and ``unknown`` map names of
     questions to labels. A column has codes or, with ``labels``, labels. Columns that are named in
     ``keep`` are copied as they are, and are not private. Rows are shuffled, unless ``keep_order``
-    leaves them; for that they are held in memory. The suffix of ``output`` gives the format.
+    leaves them; for that they are held in memory. The suffix of ``output`` gives the format:
+    .parquet, .csv, .tsv or .jsonl. No file that is read is overwritten.
 
     >>> from tempfile import TemporaryDirectory
     >>> from murmurs import Question
@@ -158,7 +166,12 @@ def encode_table(
     2 rows of private codes
     'drink'
     """
-    files, kept_names = as_paths(paths), tuple(keep)
+    files, kept_names = as_paths(paths), (keep,) if isinstance(keep, str) else tuple(keep)
+    target = Outputs(Path(output), files, split=False).path(())
+    if not is_table(target):
+        raise ValueError(
+            f"cannot write {target}: the name of a table ends in .parquet, .csv, .tsv or .jsonl"
+        )
     chance: ChanceInBulk = Secure() if random is None else random
     sources = sources_of(survey, columns)
     questions = [question for source in sources for question in source.questions]
@@ -210,7 +223,7 @@ def encode_table(
         table[source.asked.name] = _shown(source.asked, reports[order], labels=labels)
     for name, values in zip(kept_names, kept, strict=True):
         table[name] = [values[i] for i in order]
-    write_table(Path(output), table)
+    write_table(target, table)
     return PrivateTable(n, sources, labels, kept_names, keep_order)
 
 

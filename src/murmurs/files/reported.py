@@ -11,7 +11,7 @@ from murmurs.boundary.checks import index
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import is_digits, named
 from murmurs.counts import Counts, People
-from murmurs.files.answers import Answers, answers_in, by_question, refuse_answer
+from murmurs.files.answers import Answers, answers_in, by_question, check_asked, refuse_answer
 from murmurs.files.columns import Chunk
 from murmurs.files.headers import AnyPath, as_paths
 from murmurs.files.labels import has_sets, report_names, sets_from_labels
@@ -118,6 +118,7 @@ def count_files(
 
     ``reported`` are the options for labels that were randomised already, None for reports.
     """
+    check_asked(question)
     found: dict[Segment, list[Counts]] = {}
     for path in files:
         for segment, counts in _counted(path, question, columns, reported).items():

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import named
-from murmurs.boundary.texts import listed, numbered
+from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.files.columns import MOST_ROWS, Chunk, Format, format_of, read_column
 from murmurs.questions.asked import Asked
 
@@ -105,4 +106,9 @@ class Columns(NamedTuple):
 
 def columns_of(column: str | None, by: str | Sequence[str], how: Reading) -> Columns:
     """Return the columns that a caller names."""
+    for name in how:
+        if name not in Reading.__annotations__:
+            raise TypeError(
+                f"there is no keyword {shown(name)}{meant(name, Reading.__annotations__)}"
+            )
     return Columns(column, (by,) if isinstance(by, str) else tuple(by), **how)
