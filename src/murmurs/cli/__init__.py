@@ -1,4 +1,4 @@
-"""The command line: the library with dashes, one file per command.
+"""The command line: each command has a file, which reads options, calls the library and prints.
 
 Every command prints a table for people and, with ``--json``, a document for programs. If the
 input is wrong, a command prints one sentence, exits with status 2 and writes nothing.

@@ -1,4 +1,4 @@
-"""The mechanisms, one file each; tests run on all mechanisms in `BY_NAME` and `OPEN`."""
+"""The mechanisms, in folders by family; tests run on all that `BY_NAME` and `OPEN` list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Before anyone is asked: which parameters an open question needs, and what it can tell apart."""
+"""Before anyone is asked: a mechanism for the question, its parameters, what it can tell apart."""
 
 from murmurs.planning.identifiability import cohorts_needed, identifiable
 from murmurs.planning.tuning import Tuning, expected_loss, tune

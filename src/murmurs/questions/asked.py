@@ -1,7 +1,7 @@
 """Asked: the contract that files, client, collector, commands and promise have with a question.
 
 A kind of question is a class that keeps it: `Single` if it asks one thing, `Joint` for several of
-these, asked of the same people. Nobody outside this room asks which kind it is: what differs
+these, asked of the same people. Nobody outside this package asks which kind it is: what differs
 between kinds is a member here. `kinds` lists them.
 """
 

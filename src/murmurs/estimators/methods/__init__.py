@@ -1,1 +1,1 @@
-"""The estimators that have a name, one file each."""
+"""The estimators that can be asked for by name; a file has one, or a few that are alike."""
