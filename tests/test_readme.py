@@ -17,6 +17,7 @@ from docs.http_tables import TABLES
 from docs.make_tables import COMPARED, LAWS, NAMES, fill, l1_errors, relative
 
 from murmurs import KRR, ORR, BasicRappor, ORappor, Rappor, Survey, estimate, estimators
+from murmurs.cli import HELPS
 from murmurs.cli.estimate import command as estimate_command
 from murmurs.mechanisms import BY_NAME, OPEN
 from murmurs.mechanisms.strings.prefix_levels import planned
@@ -224,6 +225,11 @@ def test_the_numbers_of_mechanisms_and_estimators_are_right() -> None:
     mechanisms, found = written[len(BY_NAME) + len(OPEN)], written[len(ESTIMATORS)]
     words = " ".join(README.read_text(encoding="utf-8").split())
     assert f"{mechanisms} mechanisms and {found} estimators" in words
+
+
+def test_the_cli_page_begins_with_every_command() -> None:
+    table = (DOCS / "cli.md").read_text(encoding="utf-8").split("\n\n")[1]
+    assert sorted(re.findall(r"\[`(\w+)`\]\(", table)) == sorted(HELPS)
 
 
 def test_the_cli_page_lists_the_options_of_estimate() -> None:
