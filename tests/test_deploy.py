@@ -54,7 +54,7 @@ def test_the_command_is_one_that_there_is(words: list[str], tmp_path: Path) -> N
     assert first == "serve"
     found = command.make_context("serve", rest).params
     assert found["place"] == "/var/lib/murmurs/store"
-    assert (found["port"], found["form"]) == (8080, "json")
+    assert (found["port"], found["log"]) == (8080, "json")
 
 
 def test_the_command_of_the_unit_starts_a_collector_and_ends_it_at_its_signal(
