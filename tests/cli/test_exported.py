@@ -47,11 +47,15 @@ WEEKS, PEOPLE = 12, 40
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve weeks of forty people in two segments, exported."""
-    folder, form = tmp_path_factory.mktemp("collected"), SubmissionForm(SURVEY)
+    return collected(tmp_path_factory.mktemp("collected"), WEEKS)
+
+
+def collected(folder: Path, weeks: int) -> Path:
+    form = SubmissionForm(SURVEY)
     random = np.random.default_rng(1)
     store = open_store(folder / "store")
     store.publish(SURVEY, FIRST)
-    for week in range(WEEKS):
+    for week in range(weeks):
         for number, segment in enumerate(("north", "south")):
             reports = {
                 question.name: question.mechanism.shape.unstack(
@@ -236,3 +240,11 @@ def test_of_questions_asked_together_the_largest_round_is_taken(
     result = run(f"estimate {tmp_path}/out/coffee-1/counts.parquet --json")
     assert json.loads(result.stdout)["n"] == 30
     assert "in the round that began on 2027-01-11 alone" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("form", ["", " --csv", " --json"])
+def test_whose_reports_are_assumed_is_said_once_for_people(tmp_path: Path, form: str) -> None:
+    week = collected(tmp_path, 1)
+    result = run(f"estimate {week} --question drink{form}")
+    said = (result.stdout if not form else "") + result.stderr
+    assert said.count("assumes one report from each of 40 people.") == 1

@@ -60,9 +60,11 @@ def command(
     """
     contract = None if survey is None else read_survey(survey)
     question, counted = read_counts(counts, contract, asked)
-    if is_exported(counts):
-        note(f"{assumption([read_exported(counts, asked).counts()])}.")
     [found] = estimated(question, [(question, counted)], candidates, complete, estimator)
+    if is_exported(counts):
+        assumed = assumption([read_exported(counts, asked).counts()])
+        if form.kind != "text" or assumed not in found.notes:  # the text has the notes
+            note(f"{assumed}.")
     detected, why_not = _detected(found)
     save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
 
