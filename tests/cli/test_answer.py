@@ -89,7 +89,7 @@ def test_refusals_and_problems_are_told(desk: Path) -> None:
         (["drink=tea", "drink=filter"], "a question has two answers: give one"),
         (
             ["milk=Zanzibar"],
-            "name number 0 in answers is no question of survey 'coffee', which has",
+            "name number 0 (from 0) in answers is no question of survey 'coffee', which has",
         ),
         (["drink=Zanzibar"], "this is not an answer to 'drink'; answers are 'espresso'"),
         ([], "give answers, or --to to send what waits"),

@@ -58,8 +58,8 @@ def checked(survey: Survey, answers: Mapping[str, Any]) -> list[Answer]:
         if name not in names:  # it may be an answer, given the wrong way round
             known = listed(tuple(question.name for question in survey.questions))
             raise ValueError(
-                f"name number {number} in answers is no question of survey {shown(survey.name)}, "
-                f"which has {known}"
+                f"name number {number} (from 0) in answers is no question of survey "
+                f"{shown(survey.name)}, which has {known}"
             )
     if not answers:
         raise ValueError("there are no answers: give at least one, {'drink': 'tea'}")
