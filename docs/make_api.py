@@ -103,6 +103,20 @@ private and may change at any time: other modules, and whatever begins with an u
 KRR(k=2, epsilon=1.0)
 
 ```
+
+These words in signatures are no names to import:
+
+| type | is |
+|---|---|
+| `Asked` | a `Question`, a `Dictionary` or a `Joint`; `Single` is one of the first two |
+| `AnyPath` | a text or a `pathlib.Path` |
+| `Floats`, `Integers` | NumPy arrays of float64, of int64 |
+| `Chance`, `ChanceInBulk` | a source such as `Seeded`, a NumPy generator, or None for `Secure` |
+| `Target` | "population" or "respondents": whose shares are meant |
+| `People` | "different" or "same": whether several counts are of the same people |
+| `Control` | "bonferroni" or "fdr": which error is bounded |
+| `Segment` | a tuple of texts, one for each column of segments |
+| `Salvage` | a function that is called with the problem |
 """
 
 

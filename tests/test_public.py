@@ -97,6 +97,15 @@ def test_examples_of_the_reference_import_what_they_use() -> None:
             assert make_api.missing_names(source, known) == set(), (page, source)
 
 
+def test_the_types_that_the_reference_explains_are_in_signatures_and_not_public() -> None:
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", make_api.INTRODUCTION, re.MULTILINE)
+    words = re.findall(r"`(\w+)`", " ".join(rows))
+    told = " ".join(" ".join(blocks(text, "py")) for text in make_api.pages().values())
+    assert len(words) > 10
+    assert [word for word in words if not re.search(rf": .*\b{word}\b|-> {word}", told)] == []
+    assert {entry.name for entry in make_api.entries()}.isdisjoint(words)
+
+
 def programs(page: Path) -> Iterator[ast.AST]:
     """The Python on a page."""
     text = page.read_text(encoding="utf-8")
