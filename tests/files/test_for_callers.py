@@ -219,6 +219,8 @@ def test_arguments_of_another_kind_are_refused_with_what_is_meant(folder: Path) 
     said = r"must be a Question, a Dictionary or a Joint, such as survey\['drink'\], not of type "
     with pytest.raises(TypeError, match=said + "str"):
         encode_file(people, out, SURVEY, "drink", "drink")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=said + "str"):
+        read_people(people, "drink")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=said + "Survey"):
         count_column(people, SURVEY, "drink")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"as \{'drink': 'beverage'\}, .* not \['drink'\]"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.reading import is_digits, named, refuse, rows
+from murmurs.files.answers import check_asked
 from murmurs.files.headers import AnyPath
 from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
@@ -29,6 +30,7 @@ def read_people(path: AnyPath, asked: Asked) -> dict[Any, int]:
     ...     read_people(path, drink)
     {'tea': 300, 'mate': 200}
     """
+    check_asked(asked)
     file, total = Path(path), 0
     together = len(asked.names) > 1
     wanted = ",".join([*asked.names, "number"]) if together else "label,number"
