@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import murmurs as mm
 from murmurs.mechanisms import NGrams
-from murmurs.questions.dictionary.ngrams import search_ngrams
+from murmurs.questions.dictionary.ngrams.strings import search_ngrams
 from murmurs_papers.fanti2016_ngrams import (
     EPSILON,
     HOST_LETTERS,

@@ -11,7 +11,7 @@ import numpy as np
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.numerics.arrays import Floats
 from murmurs.present.palette import SERIES
-from murmurs.questions.dictionary.pairs import delta
+from murmurs.questions.dictionary.ngrams.pairs import delta
 from murmurs.studies.measured import Series, Table
 from murmurs.studies.running import Cell
 from murmurs_papers.drawing import tidy

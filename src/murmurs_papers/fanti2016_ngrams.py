@@ -20,8 +20,8 @@ from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.questions.dictionary.dictionary import Dictionary
-from murmurs.questions.dictionary.ngrams import FoundByNGrams, search_ngrams
-from murmurs.questions.dictionary.pairs import delta
+from murmurs.questions.dictionary.ngrams.pairs import delta
+from murmurs.questions.dictionary.ngrams.strings import FoundByNGrams, search_ngrams
 
 COHORTS = 32
 P, ONE_REPORT, SPLIT_Q = 0.25, 0.75, 0.32

@@ -11,8 +11,8 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.estimators.steps import rows_of
 from murmurs.numerics.special import chi_square_tail
-from murmurs.questions.dictionary.ngrams import search_ngrams
-from murmurs.questions.dictionary.pairs import delta
+from murmurs.questions.dictionary.ngrams.pairs import delta
+from murmurs.questions.dictionary.ngrams.strings import search_ngrams
 from murmurs.studies.measured import Series, Table
 from murmurs_papers import (
     EXPERIMENTS,

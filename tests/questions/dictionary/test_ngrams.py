@@ -14,9 +14,9 @@ from murmurs.estimators import estimate
 from murmurs.inference.fitting import fitted
 from murmurs.mechanisms import NGrams, ORappor
 from murmurs.mechanisms.hashed.orr import ORR
-from murmurs.questions.dictionary.cliques import Edges, cliques
-from murmurs.questions.dictionary.ngrams import search_ngrams
-from murmurs.questions.dictionary.pairs import GramSide, delta, joint_shares
+from murmurs.questions.dictionary.ngrams.cliques import Edges, cliques
+from murmurs.questions.dictionary.ngrams.pairs import GramSide, delta, joint_shares
+from murmurs.questions.dictionary.ngrams.strings import search_ngrams
 
 NO_NOISE = 120.0
 """An epsilon at which lies do not occur."""

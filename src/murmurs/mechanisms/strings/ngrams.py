@@ -2,7 +2,7 @@
 
 People report the whole string and n-grams at random positions. Which n-grams are common at each
 position, and which of them go together, suggests strings; the reports of whole strings test them
-(`murmurs.questions.dictionary.ngrams`).
+(`murmurs.questions.dictionary.ngrams.strings`).
 """
 
 from __future__ import annotations

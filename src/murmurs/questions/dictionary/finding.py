@@ -23,7 +23,7 @@ from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
 from murmurs.questions.dictionary.discovery import Discovery
 from murmurs.questions.dictionary.letters import ALPHABET, Letters, letters_of
-from murmurs.questions.dictionary.ngrams import FoundByNGrams, search_ngrams
+from murmurs.questions.dictionary.ngrams.strings import FoundByNGrams, search_ngrams
 from murmurs.questions.dictionary.power import Searched
 from murmurs.questions.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
 from murmurs.questions.dictionary.shares import fit_of

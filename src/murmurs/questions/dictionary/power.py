@@ -1,7 +1,7 @@
 """How likely strings are found, and which shares can be, whichever way people are asked.
 
 Both follow from the mechanism and the number of people alone, so they are known before anybody is
-asked. Each way has its own file: `chance` for prefixes, `ngrams_chance` for n-grams.
+asked. Each way has its own file: `chance` for prefixes, `ngrams.chance` for n-grams.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats
-from murmurs.questions.dictionary import chance, ngrams_chance
+from murmurs.questions.dictionary import chance
+from murmurs.questions.dictionary.ngrams import chance as ngrams_chance
 
 Searched = Prefixes | NGrams
 """Mechanisms whose counts are searched for strings that nobody listed."""

@@ -22,8 +22,8 @@ from murmurs.inference.detection import Control
 from murmurs.mechanisms.hashed.candidates import OTHER
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.numerics.arrays import Floats
-from murmurs.questions.dictionary.cliques import Edges, cliques
-from murmurs.questions.dictionary.pairs import GramSide, delta, joined
+from murmurs.questions.dictionary.ngrams.cliques import Edges, cliques
+from murmurs.questions.dictionary.ngrams.pairs import GramSide, delta, joined
 from murmurs.questions.dictionary.search import Progress
 
 MOST_GRAMS = 200

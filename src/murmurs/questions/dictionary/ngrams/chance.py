@@ -16,7 +16,7 @@ from murmurs.hashing.ngrams import positions
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile, normal_tail
-from murmurs.questions.dictionary.pairs import MISSED, error_of_absent_gram
+from murmurs.questions.dictionary.ngrams.pairs import MISSED, error_of_absent_gram
 
 GRAMS, TESTED = 1700, 20_000
 """N-grams that are tried at each position, and candidates that are tested, if all are reached."""

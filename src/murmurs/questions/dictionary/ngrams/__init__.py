@@ -1,0 +1,1 @@
+"""Dictionaries by n-grams: the published method, kept to be compared with."""
