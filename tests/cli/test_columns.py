@@ -247,7 +247,7 @@ def test_a_segment_does_not_overwrite_what_is_read(desk: Path) -> None:
     rest = "--column report --by region --question drink -o r.csv"
     said = refused(f"count coffee.toml r-north.csv {rest}", desk)
     assert said == (
-        "cannot write r-north.csv: it is one of the files that are read; give the output another "
+        "cannot write r-north.csv: it is r-north.csv, which is read too; give the output another "
         "name"
     )
     assert "standard output" in refused(f"count coffee.toml r-north.csv {rest[:-5]}-", desk)

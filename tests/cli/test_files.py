@@ -166,7 +166,7 @@ def test_no_command_writes_over_a_file_that_it_reads(name: str, desk: Path) -> N
         for output in names:
             said = refused(WRITERS[name].replace("OUT", output), desk)
             assert said == (
-                f"cannot write {output}: it is {given}, which this command reads; "
+                f"cannot write {output}: it is {given}, which is read too; "
                 "give the output another name"
             )
 
@@ -612,7 +612,7 @@ def test_standard_output_onto_the_input_is_refused_too(desk: Path) -> None:
             ["sh", "-c", command], cwd=desk, capture_output=True, text=True, check=False
         )
         assert done.returncode == 2
-        assert "which this command reads" in done.stderr
+        assert "which is read too" in done.stderr
         assert (desk / "answers.txt").read_bytes() == before
 
 

@@ -106,7 +106,7 @@ def test_a_file_with_a_star_in_its_name_is_itself() -> None:
 def test_no_file_of_a_folder_is_overwritten() -> None:
     result = run("encode s.json days -o days/day3.txt")
     assert result.exit_code == 2
-    assert "it is days/day3.txt, which this command reads" in result.stderr
+    assert "it is days/day3.txt, which is read too" in result.stderr
     assert Path("days/day3.txt").read_text() == "tea\n" * 3
 
 

@@ -21,14 +21,13 @@ from murmurs.cli.options import (
     output,
     piped_file,
     printed,
-    refuse_overwriting,
     shares,
 )
 from murmurs.cli.output import Form, say, terminal_width
 from murmurs.cli.pictures import save_plot
 from murmurs.files.counts import write_counts
 from murmurs.files.joint_counts import read_joint
-from murmurs.files.outputs import Outputs
+from murmurs.files.outputs import Outputs, refuse_overwriting
 from murmurs.files.segments import Segment
 from murmurs.files.selection import Columns
 from murmurs.inference.fit import Target

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import click
 
-from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.boundary.writing import STANDARD, is_standard_output
 from murmurs.cli.output import Form
@@ -18,7 +17,7 @@ from murmurs.cli.pictures import check_plot
 from murmurs.cli.suggestions import Choice
 from murmurs.files.columns import FORMATS
 from murmurs.files.inputs import find_files
-from murmurs.files.outputs import same_file
+from murmurs.files.outputs import refuse_overwriting
 from murmurs.files.selection import Columns
 from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
@@ -78,17 +77,6 @@ def _files(ctx: click.Context, *, written: bool) -> Iterator[Path]:
         if isinstance(parameter.type, click.Path) and (parameter.type is new_file) == written:
             given = ctx.params[parameter.name or ""] or ()
             yield from [given] if isinstance(given, Path) else given
-
-
-def refuse_overwriting(sources: Sequence[Path], outputs: Sequence[Path]) -> None:
-    """Refuse an output that is also a source, whatever its name or link."""
-    for output in outputs:
-        for source in sources:
-            if same_file(source, output):
-                raise ValueError(
-                    f"cannot write {output}: it is {named(source)}, which this command reads; "
-                    "give the output another name"
-                )
 
 
 def together(*options: Callable[[Run], Run]) -> Callable[[Run], Run]:

@@ -19,10 +19,10 @@ from murmurs.cli.options import (
     level_option,
     output,
     piped_file,
-    refuse_overwriting,
 )
 from murmurs.cli.output import Form
 from murmurs.cli.suggestions import Choice
+from murmurs.files.outputs import refuse_overwriting
 from murmurs.mechanisms.longitudinal.rappor import Rappor
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.mechanisms.products.closed import Product

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from murmurs.boundary.reading import named
 from murmurs.boundary.writing import STANDARD
 from murmurs.files.segments import Segments
 
@@ -23,13 +24,19 @@ class Outputs:
     def path(self, segment: Any) -> Path:
         """Return the file of a segment; none that is read is overwritten."""
         path = self._output if self._segments is None else self._segments.path(segment)
-        for source in self._sources:
-            if same_file(source, path):
-                raise ValueError(
-                    f"cannot write {path}: it is one of the files that are read; give the output "
-                    "another name"
-                )
+        refuse_overwriting(self._sources, [path])
         return path
+
+
+def refuse_overwriting(sources: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Refuse an output that is also a source, whatever its name or link."""
+    for output in outputs:
+        for source in sources:
+            if same_file(source, output):
+                raise ValueError(
+                    f"cannot write {output}: it is {named(source)}, which is read too; give the "
+                    "output another name"
+                )
 
 
 def same_file(source: Path, output: Path) -> bool:

@@ -58,7 +58,7 @@ class Question(Single):
     >>> drink.encode("tea") in range(4)
     True
     >>> drink.estimate(drink.simulate({"tea": 9000, "filter": 1000}, np.random.default_rng(1)))
-    Estimate(n=10000, estimator='shrinkage', {tea: 0.894, filter: 0.105, espresso: 0.000685, ...})
+    Estimate(n=10000, estimator='shrinkage', {tea: 0.894, filter: 0.105, espresso: 0.000763, ...})
     """
 
     name: str

@@ -234,10 +234,10 @@ def study(
     <BLANKLINE>
     mechanism  estimator  epsilon               l1                l2
     ─────────  ─────────  ───────  ───────────────  ────────────────
-    KRR        default          1   0.0401 ± 0.006  0.00051 ± 0.0001
-    KRR        default          4  0.0132 ± 0.0004  1.85e-05 ± 1e-06
-    OUE        default          1   0.0337 ± 0.005  0.000333 ± 8e-05
-    OUE        default          4  0.0159 ± 0.0006  2.67e-05 ± 2e-06
+    KRR        default          1   0.0171 ± 0.003  0.000193 ± 9e-05
+    KRR        default          4  0.0127 ± 0.0003  1.69e-05 ± 8e-07
+    OUE        default          1   0.0163 ± 0.003  0.000136 ± 5e-05
+    OUE        default          4  0.0141 ± 0.0003  1.91e-05 ± 8e-07
     """
     made = makers_of(mechanisms)
     solved = solvers_of(estimators)

@@ -64,7 +64,7 @@ def selection(
     >>> counts = rr.count(rr.encode_many(people, np.random.default_rng(1)))
     >>> found = selection(counts.over(["coffee", "milk", "tea"]))
     >>> dict(zip(found.labels, found.shares.round(2).tolist()))
-    {'coffee': 0.3, 'milk': 0.0, 'tea': 0.6, '(other)': 0.1}
+    {'coffee': 0.29, 'milk': 0.0, 'tea': 0.6, '(other)': 0.1}
     """
     if by not in ("steps", "lasso"):
         raise ValueError(f"by must be 'steps' or 'lasso', not {by!r}")
