@@ -14,6 +14,7 @@ from typing import Any
 
 from murmurs.collect.stores import formats, postgresql_session, sqlite_session
 from murmurs.collect.stores.sqlite import SQLiteStore
+from murmurs.collect.stores.sqlite_ids import FEW
 from murmurs.collect.stores.store import Part, Token
 from murmurs.submission import Submission
 from murmurs.survey.survey import Survey
@@ -62,7 +63,8 @@ def told(store: SQLiteStore | Any) -> dict[str, Any]:
 
 def sent(number: int) -> Submission:
     """Return a submission of three people that never changes."""
-    reports = {"hot": bytes([number % 2, 1, 0]), "age+pet": bytes([0, number, 1, 7, 1, 2])}
+    pet = number % 8
+    reports = {"hot": bytes([number % 2, 1, 0]), "age+pet": bytes([0, pet, 1, 7, 1, 2])}
     segment = SURVEY.segments[number % 2]
     return Submission(SURVEY.fingerprint, bytes([number] * 16), 3, reports, segment)
 
@@ -83,6 +85,7 @@ def main() -> None:
             store.add([sent(seed)], 20_000 + seed % 2)
             if seed == 1:
                 store.fold()
+        store.add([sent(seed) for seed in range(4, 4 + FEW)], 20_001)
         store.set_state(SURVEY.fingerprint, "closed")
         store.add_token(Token("dashboard", bytes(range(32)), "read", ("kept",)))
         FOLDER.mkdir(exist_ok=True)
@@ -93,8 +96,13 @@ def main() -> None:
             ("postgresql", postgresql_session.SCHEMA),
         ):
             lines = [schema.strip(), f"insert into meta values ('format', '{formats.FORMAT}');"]
+            tables = dict(formats.COLUMNS)
+            if kind == "sqlite":
+                tables["recent_ids"] = ("number", "survey", "day", "ids")
+            else:
+                store._file_ids()  # there are no recent ones
             with store._read() as session:
-                for table, columns in formats.COLUMNS.items():
+                for table, columns in tables.items():
                     names = ", ".join(columns)
                     for row in session.run(f"select {names} from {table}"):
                         values = ", ".join(literal(value, kind) for value in row)

@@ -15,7 +15,7 @@ from murmurs.collect.stores.restore import restore
 from murmurs.collect.stores.sqlite import DATABASE
 from murmurs.collect.stores.sums import sum_of
 from tests.collect.conftest import NewPlace
-from tests.collect.make_format import FOLDER, told
+from tests.collect.make_format import FOLDER, sent, told
 
 
 def load(place: str, number: int) -> None:
@@ -39,6 +39,22 @@ def test_a_backup_of_every_format_is_restored_to_both_kinds(
     with contextlib.closing(restore(old / DATABASE, new_place())) as store:
         store.verify()
         assert told(store) == expected
+
+
+def test_recent_ids_of_format_3_count_once_also_when_they_are_restored(
+    new_place: NewPlace, tmp_path: Path
+) -> None:
+    for number, place in enumerate((new_place(), new_place())):
+        old = tmp_path / f"old{number}"
+        load(str(old), 3)
+        if number:
+            load(place, 3)
+            store = open_store(place)
+        else:
+            store = restore(old / DATABASE, place)
+        with contextlib.closing(store):
+            many = [sent(number) for number in range(2, 80)]
+            assert store.add(many, 20_009) == [number >= 68 for number in range(2, 80)]
 
 
 def test_what_is_converted_is_summed_as_it_was_written(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import pytest
 
 from murmurs.collect.stores import open_store
 from murmurs.collect.stores.store import Part
@@ -18,8 +19,10 @@ from tests.collect.postgresql_server import Server
 from tests.collect.sender import FINGERPRINT, MOST, numbered
 
 
-def started(place: str, first: int, last: int, seed: int) -> subprocess.Popen[str]:
-    arguments = [place, str(first), str(last), str(seed)]
+def started(
+    place: str, first: int, last: int, seed: int, together: int = 1
+) -> subprocess.Popen[str]:
+    arguments = [place, *map(str, (first, last, seed, together))]
     return subprocess.Popen(
         [sys.executable, "-m", "tests.collect.sender", *arguments],
         stdout=subprocess.PIPE,
@@ -37,14 +40,15 @@ def counted(place: str) -> Integers:
 KILLS = {"sqlite": 5, "postgresql": 2}
 
 
+@pytest.mark.parametrize("together", [1, 100])
 def test_what_was_acknowledged_counts_once_however_often_the_process_is_killed(
-    new_place: NewPlace,
+    new_place: NewPlace, together: int
 ) -> None:
     place, rng = new_place(), np.random.default_rng(1)
     kills = KILLS["postgresql" if place.startswith("postgresql") else "sqlite"]
     acknowledged: set[int] = set()
     for seed in range(kills):
-        with started(place, 0, MOST, seed) as process:
+        with started(place, 0, MOST, seed, together) as process:
             assert process.stdout is not None
             lines = [process.stdout.readline()]  # it runs
             time.sleep(rng.uniform(0.02, 0.3))

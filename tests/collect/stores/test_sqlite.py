@@ -177,6 +177,7 @@ def test_the_writer_is_not_kept_waiting_by_the_forgetting_of_ids(
     with contextlib.closing(SQLiteStore(tmp_path)) as store:
         store.publish(PLAIN, 1)
         store.add([submission(PLAIN, seed) for seed in range(100)], 1)
+        store.fold()
         writes: list[str] = []
         write = store._write
 

@@ -151,4 +151,4 @@ def in_order(reports: bytes, size: int) -> bytes:
     >>> in_order(b"teaoat", 3)
     b'oattea'
     """
-    return np.sort(np.frombuffer(reports, np.dtype(("V", size)))).tobytes()
+    return np.sort(np.frombuffer(reports, np.dtype(("S", size)))).tobytes()

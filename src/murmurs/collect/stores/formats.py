@@ -4,6 +4,7 @@
 it runs in the transaction that opens the store, all or none.
 
 Format 2 has a sum in every row with reports or counts; see `murmurs.collect.stores.sums`.
+Format 3 has recent ids in SQLite in a table of their own; see `murmurs.collect.stores.sqlite_ids`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.store import StoreError
 from murmurs.collect.stores.sums import sum_of
 
-FORMAT = 2
+FORMAT = 3
 """The format that this release writes; it reads all formats up to this one."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -75,4 +76,7 @@ def _add_sums(session: Session) -> None:
             session.run(f"update {table} set crc = :crc where {this}", crc=sum_of(*row), **where)
 
 
-MIGRATIONS: Mapping[int, Callable[[Session], None]] = {1: _add_sums}
+MIGRATIONS: Mapping[int, Callable[[Session], None]] = {
+    1: _add_sums,
+    2: lambda session: session.add_recent_ids(),
+}

@@ -175,6 +175,9 @@ class PostgreSQLSession:
         """Note that reports to a survey were added or deleted."""
         self.run(_CHANGED, survey=survey, slot=self._slot)
 
+    def add_recent_ids(self) -> None:
+        """Do nothing: all ids are in one table here."""
+
 
 @cache
 def _translated(sql: str) -> bytes:

@@ -23,6 +23,7 @@ class Session(Protocol):
         """Insert ids of a survey, one after another, in order; leave out those that are there.
 
         Return those that were inserted, or None if that is each of them, which it nearly always is.
+        A transaction does so once for each survey.
         """
         ...
 
@@ -36,4 +37,8 @@ class Session(Protocol):
 
     def changed(self, survey: int) -> None:
         """Note that reports to a survey were added or deleted."""
+        ...
+
+    def add_recent_ids(self) -> None:
+        """Make what format 3 has for recent ids, in a store of format 2."""
         ...

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from murmurs.collect.stores import copying, formats
+from murmurs.collect.stores import copying, formats, sqlite_ids
 from murmurs.collect.stores.relational import Relational
 from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.sqlite_session import (
@@ -35,6 +35,7 @@ from murmurs.collect.stores.store import (
     UnknownSurveyError,
 )
 from murmurs.collect.stores.wal import check_log
+from murmurs.submission import Batch, Submission
 
 if TYPE_CHECKING:
     from murmurs.collect.stores.postgresql import PostgreSQLStore
@@ -95,6 +96,7 @@ class SQLiteStore(Relational):
         self._writing = threading.RLock()
         self._idle: list[apsw.Connection] = []
         self._closed = False
+        self._recent = sqlite_ids.RecentIds()
         self._lock: apsw.Connection | None = None
         self._connection: apsw.Connection | None = None
         self._open()
@@ -196,7 +198,7 @@ class SQLiteStore(Relational):
             self._check_open()
             self._db.execute("begin immediate")
             try:
-                result = work(SQLiteSession(self._db))
+                result = work(SQLiteSession(self._db, self._recent))
                 self._db.execute("commit")
             except BaseException:
                 if self._db.in_transaction:
@@ -249,8 +251,43 @@ class SQLiteStore(Relational):
                 return int(number) * ERA + int(changes)
         raise UnknownSurveyError(survey)
 
+    def add(self, submissions: Sequence[Submission | Batch], day: int) -> list[bool]:
+        """Add submissions in one durable transaction: all of them, or on an error none."""
+        if self._recent.count >= sqlite_ids.MOST_RECENT:
+            self._check_room()
+            self._file_ids()
+        return super().add(submissions, day)
+
+    def fold(self) -> None:
+        """Add recent reports up, and file recent ids."""
+        super().fold()
+        self._file_ids()
+
+    def _file_ids(self) -> None:
+        """File the ids that are recent now; begin again if somebody else files them, too."""
+        while not self._filed():
+            pass
+
+    def _filed(self) -> bool:
+        """File the ids that are recent now, part by part; return whether nobody else did."""
+        with self._read() as session:
+            rows = session.run(sqlite_ids.RECENT)
+        parts = sqlite_ids.parts_of(rows)
+
+        def file(session: Session, number: int) -> bool:
+            is_last = number == len(parts) - 1
+            if is_last:
+                self._recent.clear()
+            return sqlite_ids.file(session, rows, parts[number], all_filed=is_last)
+
+        return all(
+            self._write(lambda session, number=number: file(session, number))  # type: ignore[misc]
+            for number in range(len(parts))
+        )
+
     def _forget_ids(self, survey: int | None, before_day: int) -> int:
         """Delete old ids in the order of the table, which has no index of days."""
+        self._file_ids()
         where: dict[str, Any] = {"survey": survey or 0, "id": b"", "before": before_day}
         last, total = survey or 2**62, 0
         while True:
@@ -278,7 +315,8 @@ class SQLiteStore(Relational):
                     raise StoreFullError(f"the disk with {folder} has no room for a copy") from None
 
     def pour_into(self, other: PostgreSQLStore) -> None:
-        """Copy everything to a new store of the other kind."""
+        """Copy everything to a new store of the other kind; nobody else uses this one."""
+        self._file_ids()
         with self._read() as session:
             other.load(session)
 

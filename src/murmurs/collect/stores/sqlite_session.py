@@ -11,10 +11,17 @@ import apsw
 
 from murmurs.collect.stores import copying, formats
 from murmurs.collect.stores.session import Row, Session
+from murmurs.collect.stores.sqlite_ids import RecentIds, insert
 from murmurs.collect.stores.store import StoreError
-from murmurs.submission import ID_BYTES
 
-SCHEMA = """
+_RECENT_IDS = """create table recent_ids (
+    number integer primary key autoincrement,
+    survey integer not null,
+    day integer not null,
+    ids blob not null
+) strict"""
+
+SCHEMA = f"""
 create table meta (key text primary key, value text not null) strict;
 create table surveys (
     number integer primary key autoincrement,
@@ -37,6 +44,7 @@ create table ids (
     day integer not null,
     primary key (survey, id)
 ) strict, without rowid;
+{_RECENT_IDS};
 create table recent (
     number integer primary key autoincrement,
     series integer not null,
@@ -70,13 +78,6 @@ create table tokens (
     surveys text not null
 ) strict;
 """
-_IDS = f"""
-with recursive place (at) as (
-    select 1 union all select at + {ID_BYTES} from place where at + {ID_BYTES} < length(:ids)
-)
-insert or ignore into ids (survey, id, day)
-select :survey, substr(:ids, at, {ID_BYTES}), :day from place
-"""
 _TAKE = """
 delete from recent where number in (select value from json_each(:numbers)) returning number
 """
@@ -97,10 +98,11 @@ pragma temp_store = memory;
 
 
 class SQLiteSession:
-    """One transaction on one connection."""
+    """One transaction on one connection; ``recent`` are the ids that the connection remembers."""
 
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
+    def __init__(self, db: apsw.Connection, recent: RecentIds | None = None) -> None:
+        self._db, self._recent = db, RecentIds() if recent is None else recent
+        self._caught_up = False
 
     def run(self, sql: str, **parameters: Any) -> list[Row]:
         """Run one statement; return its rows."""
@@ -111,21 +113,11 @@ class SQLiteSession:
         yield from self._db.execute(sql, parameters)
 
     def insert_ids(self, survey: int, ids: bytes, day: int) -> set[bytes] | None:
-        """Insert ids of a survey, one after another, in order; leave out those that are there.
-
-        One statement inserts them all, so that other threads run meanwhile, and counting them is
-        quicker than returning them.
-        """
-        fields = {"survey": survey, "ids": ids, "day": day}
-        self._db.execute("savepoint ids")
-        before = self._db.total_changes()
-        self._db.execute(_IDS, fields)
-        if (self._db.total_changes() - before) * ID_BYTES == len(ids):
-            self._db.execute("release ids")
-            return None
-        self._db.execute("rollback to ids")
-        self._db.execute("release ids")
-        return {identity for (identity,) in self._db.execute(f"{_IDS} returning id", fields)}
+        """Insert ids of a survey, one after another, in order; leave out those that are there."""
+        if not self._caught_up:  # what this transaction inserts is recent only when it is kept
+            self._recent.catch_up(self._db)
+            self._caught_up = True
+        return insert(self._db, self._recent, survey, ids, day)
 
     def hold_counts(self) -> None:
         """Do nothing: there is only one transaction at a time that writes."""
@@ -137,6 +129,10 @@ class SQLiteSession:
     def changed(self, survey: int) -> None:
         """Note that reports to a survey were added or deleted."""
         self.run(_CHANGED, number=survey)
+
+    def add_recent_ids(self) -> None:
+        """Make the table of recent ids, which a store of format 2 does not have."""
+        self.run(_RECENT_IDS)
 
 
 def connected(path: Path, vfs: str | None = None) -> apsw.Connection:
