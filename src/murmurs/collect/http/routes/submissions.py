@@ -25,9 +25,9 @@ from murmurs.submission import BINARY_TYPE as BINARY
 from murmurs.submission import JSON_TYPE as JSON
 from murmurs.submission import Batch
 
-ASIDE = 8 * KIB
-"""Bytes of a body from which it is read by another thread, so that others need not wait."""
-
+ASIDE, TOKEN_ASIDE = 8 * KIB, 32 * KIB
+"""Bytes of a body from which it is read by another thread, so that others need not wait: without
+and with a token. To hand a relay's hundred submissions over takes as long as to read them."""
 
 Number = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 _BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
@@ -121,7 +121,7 @@ class SubmitEndpoint(Endpoint):
 
     async def _read(self, body: bytes, media: str, key: Token | None) -> list[Batch]:
         read, day = self.collector.intake.read, self.collector.today
-        if len(body) < ASIDE:
+        if len(body) < (ASIDE if key is None else TOKEN_ASIDE):
             return read(body, media, day, key)
         name = "" if key is None else key.name
         return await self.collector.aside.run(name, lambda: read(body, media, day, key))
