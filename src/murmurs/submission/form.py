@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
@@ -252,13 +252,16 @@ class SubmissionForm:
     def _columns(self, name: str, texts: list[msgspec.Raw], most: int | None) -> list[Any]:
         """Return the reports to a question, by submission, as JSON values or packed."""
         columns = column_in(texts)
-        if most is not None and any(len(c) > most for c in columns if isinstance(c, list)):
+        lists = _lists(columns)
+        if most is not None and max(map(len, lists), default=0) > most:
             raise too_many_people(most)
+        if len(lists) == len(columns):
+            return lists
         return [self._decoded(name, c) if isinstance(c, str) else c for c in columns]
 
     def _packed(self, name: str, columns: list[Any]) -> bytes:
         """Return those reports to a question that are JSON values as bytes."""
-        values = [value for column in columns if isinstance(column, list) for value in column]
+        values = list(chain.from_iterable(_lists(columns)))
         try:
             return self._shapes[name].many_from_json(values).tobytes()
         except BadReportError as error:
@@ -321,6 +324,13 @@ class SubmissionForm:
                 "segment", f"this survey has no segment {shown(segment)}{known}"
             )
         return segment
+
+
+def _lists(columns: list[Any]) -> list[Any]:
+    """Return the columns that are lists of JSON values; nearly always all of them are."""
+    if set(map(type, columns)) == {list}:
+        return columns
+    return [column for column in columns if isinstance(column, list)]
 
 
 def _even(numbers: list[int], columns: dict[str, list[Any]]) -> list[list[int]]:

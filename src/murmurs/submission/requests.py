@@ -111,13 +111,9 @@ def _from_json(
     several = some_in(data)
     if most is not None and len(several) > most:
         raise _too_many(most)
-    by_survey: dict[str, dict[tuple[object, ...], list[int]]] = {}
-    for number, one in enumerate(several):
-        kinds = by_survey.setdefault(one.survey, {})
-        kinds.setdefault((one.segment, *one.reports), []).append(number)
     found: list[Numbered] = []
-    for fingerprint, kinds in by_survey.items():
-        form, alike = form_of(fingerprint), list(kinds.values())
+    for fingerprint, alike in _kinds(several).items():
+        form = form_of(fingerprint)
         try:
             found += form.taken(several, alike, people)
         except BadSubmissionError:
@@ -128,6 +124,27 @@ def _from_json(
     refuse_repeated_keys(data, counted)
     _check_people(found, people)
     return found
+
+
+def _kinds(several: list[JSONForm]) -> dict[str, list[list[int]]]:
+    """Return the numbers of submissions by survey, those with the same names and segment together.
+
+    Most follow one that is alike.
+    """
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    by_survey: dict[str, list[list[int]]] = {}
+    before: tuple[object, ...] = ()
+    alike: list[int] = []
+    for number, one in enumerate(several):
+        kind = (one.survey, one.segment, *one.reports)
+        if kind != before:
+            before = kind
+            if kind not in kinds:
+                kinds[kind] = []
+                by_survey.setdefault(one.survey, []).append(kinds[kind])
+            alike = kinds[kind]
+        alike.append(number)
+    return by_survey
 
 
 def _check_people(found: list[Numbered], most: int | None) -> None:
