@@ -12,22 +12,21 @@ from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.openapi import describe
 from murmurs.collect.metrics import COUNTERS, GAUGES, SECONDS
 from murmurs.collect.refusals import REASONS
+from murmurs.estimators import BY_NAME
 
 
 def operations() -> str:
-    """Return all operations: what they take, and the statuses of their answers."""
+    """Return all operations: what they do, and the scope of the token that they need."""
     document = describe((*OPERATIONS, OPENAPI))
     rows = []
     for path, methods in document["paths"].items():
-        for method, entry in methods.items():
+        entries = list(methods.items())
+        if "get" in methods and "post" in methods and path.startswith("/results/"):
+            entries = [("get, post", methods["get"])]  # the same, with candidates in a body
+        for method, entry in entries:
             needs = f"`{entry['x-scope']}`" if "x-scope" in entry else "–"
-            body = entry.get("requestBody", {}).get("content", {})
-            media = ", ".join(f"`{name}`" for name in body) or "–"
-            good = [status for status in entry["responses"] if int(status) < 400]
-            bad = [status for status in entry["responses"] if int(status) >= 400]
-            cells = [f"`{method.upper()} {path}`", entry["summary"], needs, media]
-            rows.append([*cells, ", ".join(good), ", ".join(bad)])
-    return _table(["request", "what it does", "token", "body", "answers", "refusals"], rows)
+            rows.append([f"`{method.upper()} {path}`", entry["summary"], needs])
+    return _table(["request", "what it does", "token"], rows)
 
 
 def parameters() -> str:
@@ -47,17 +46,19 @@ def parameters() -> str:
     rows = []
     for name, meaning, values, where in found.values():
         everywhere = where == "the shares, /trend, /compare"
-        rows.append([name, meaning, values, "all" if everywhere else where])
-    return _table(["parameter", "meaning", "values", "of"], rows)
+        rows.append([name, meaning, values, "" if everywhere else where])
+    return _table(["parameter", "meaning", "values", "only of"], rows)
 
 
 def _values(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in sorted(schema["enum"]))
     if "pattern" in schema:
-        return ", ".join(f"`{value}`" for value in schema["pattern"].strip("^$()").split("|"))
+        named = schema["pattern"].strip("^$()").split("|")
+        assert set(BY_NAME) <= set(named), named
+        return "an [estimator](estimators/index.md)"
     if schema.get("format") == "date":
-        return "a date, as `2027-03-31`"
+        return "a date: `2027-03-31`"
     if schema["type"] in ("number", "integer") and "maximum" in schema:
         return f"{schema['minimum']:g} to {schema['maximum']:g}"
     kinds = {"string": "text", "integer": "a whole number", "boolean": "`true`, `false`"}
@@ -71,10 +72,9 @@ def reasons() -> str:
 
 def metrics() -> str:
     """Return the metrics."""
-    rows = [[f"`{name}`", "counter", told] for name, told in COUNTERS.items()]
-    rows += [[f"`{name}`", "gauge", told] for name, told in GAUGES.items()]
-    rows.append([f"`{SECONDS}`", "histogram", "Seconds that requests took, by route."])
-    return _table(["metric", "kind", "meaning"], rows)
+    rows = [[f"`{name}`", told] for name, told in (COUNTERS | GAUGES).items()]
+    rows.append([f"`{SECONDS}`", "A histogram of the seconds that requests took, by route."])
+    return _table(["metric", "meaning"], rows)
 
 
 def limits() -> str:
