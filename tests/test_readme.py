@@ -43,7 +43,7 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "both.csv"]),
-        ("collecting.md", ["commute.toml", "commute_2.toml"]),
+        ("collecting.md", ["commute.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml", "applicants.txt"]),
         ("reproducing.md", []),
