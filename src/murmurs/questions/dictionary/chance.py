@@ -36,7 +36,7 @@ The totals of all prefixes are logarithms of numbers that sum to about one, so t
 than one over their number on average, and the last of them is some times smaller.
 """
 
-SURPRISE = 0.3
+SURPRISE = 0.1
 """What a letter costs more than if all were equally likely.
 
 The letter model has learnt from other strings, and may expect other letters.
@@ -144,7 +144,8 @@ def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Pat
     # Rarer strings, which are not solved for, share a bucket with it in some of the cohorts.
     collisions = 1 + CROWDED * share * null / ((1 - null) * cohorts) / errors**2
     held = min(null + gain * share, 1 - 1e-12)
-    seen = np.maximum(held - 0.5 / n, null * (1 + 1e-9))  # half a report is taken off, see evidence
+    # Half a report is taken off, see `evidence`, and half since numbers of reports are whole.
+    seen = np.maximum(held - 1 / n, null * (1 + 1e-9))
     deviance = seen * np.log(seen / null) + (1 - seen) * np.log((1 - seen) / (1 - null))
     scores = np.sqrt(2 * n * np.maximum(deviance, 0))
     slopes = np.log(seen * (1 - null) / (null * (1 - seen))) / np.maximum(scores, 1e-12)
@@ -184,7 +185,9 @@ def _kept(path: _Path, share: float) -> float:
         path.prices, path.scores, path.spreads, path.smallest, strict=True
     ):
         ratios = edges[None, :] - (totals[:, None] - price)
-        needed = ratios / least + least / 2
+        needed = np.where(
+            ratios >= least**2 / 2, np.sqrt(2 * np.maximum(ratios, 0)), ratios / least + least / 2
+        )
         above = law @ normal_tail((needed - score) / spread)
         totals, law = np.append(inner, most), np.append(above[:-1] - above[1:], above[-1])
     return float(law.sum())

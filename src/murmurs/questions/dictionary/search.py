@@ -30,7 +30,7 @@ from murmurs.questions.dictionary.model import FEWEST, LetterModel, seen_in
 from murmurs.questions.dictionary.prior import Prior, Spelled, joined
 
 LEAST = 6.5
-"""The share that likelihood ratios are for, in standard errors of all people together."""
+"""The smallest share worth finding, in standard errors of all people together."""
 
 MOST_BEGINNINGS = 500_000
 """Beginnings that are all tried at the first level; more only if a corpus says which are likely."""
@@ -174,8 +174,7 @@ def search(
         seen = weigh(level, keys, piece, strong[number])
         strong[number] = seen.strong
         tried += len(grown.sizes)
-        least = LEAST * math.sqrt(people[number] / people.sum())
-        ratios = least * seen.scores - least**2 / 2
+        ratios = _log_ratios(seen.scores, LEAST * math.sqrt(people[number] / people.sum()))
         totals = kept.totals[grown.parents] + grown.prices + ratios
         best = _largest(totals, broad.kept)
         own = grown.parents[best]
@@ -195,6 +194,11 @@ def search(
             prior = Prior(LetterModel(seen_in(letters, texts, kept.ended[firm].tolist()), 1, 10.0))
         progress()
     return _judged(kept, letters, prior, lengths, people, known, tried)
+
+
+def _log_ratios(scores: Floats, least: float) -> Floats:
+    """Return log-likelihood ratios of the best share above the smallest one, to none at all."""
+    return np.where(scores > least, scores**2 / 2, least * scores - least**2 / 2)
 
 
 def _rows(kept: Beam, chosen: NDArray[np.bool_]) -> list[tuple[list[int], int]]:
