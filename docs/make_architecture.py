@@ -35,8 +35,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 SOURCE = ROOT / "src" / "murmurs"
 WIDTH = 118
-LEFT_OUT = ("boundary/", "numerics/", "__init__.py")
-"""Files that a walk does not show: checks of input, mathematics, and what only loads others."""
+SIZES = ("wire/shape.py", "channels/repeats.py", "present/layout.py")
+"""Files that many others ask for a size or a factor in passing."""
+
+LEFT_OUT = ("boundary/", "numerics/", "__init__.py", *SIZES)
+"""Files that a walk does not show: checks of input, mathematics, what only loads others, sizes."""
 
 _PLACE = re.compile(r"(<!-- made (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -81,13 +84,23 @@ def folders() -> str:
     packages = sorted(path.parent for path in (ROOT / "src").rglob("__init__.py"))
     lines: list[str] = []
     for package in packages:
-        lines.append(f"{package.relative_to(ROOT / 'src').as_posix()}/  {docstring(package)}")
+        lines.append(f"{package.relative_to(ROOT / 'src').as_posix()}/  {_meaning(package)}")
         files = sorted(p for p in package.glob("*.py") if p.stem != "__init__")
         if package == SOURCE:
-            lines += [f"    {path.stem}  {docstring(path)}" for path in files]
+            lines += [f"    {path.stem}  {_meaning(path)}" for path in files]
         else:
             lines += _indented(" ".join(path.stem for path in files))
     return "\n".join(["```text", *lines, "```"])
+
+
+def _meaning(path: Path) -> str:
+    """Return the sentence of a package or file, without its name and what follows a semicolon."""
+    said = docstring(path).split("; ")[0].rstrip(".")
+    name, _, rest = said.partition(": ")
+    word = name.lower().removeprefix("the ")
+    if rest and word.isalpha() and word.startswith(path.stem):
+        said = rest[0].upper() + rest[1:]
+    return said
 
 
 def _indented(text: str) -> list[str]:
