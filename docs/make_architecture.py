@@ -77,9 +77,9 @@ def layers() -> str:
 
 
 def folders() -> str:
-    """Return every package with its sentence and the names of its files.
+    """Return every package with its sentence and, within murmurs, the names of its files.
 
-    Two files at the top are as large an idea as a package, and have their sentence too.
+    Files at the top are as large an idea as a package, and have their sentence too.
     """
     packages = sorted(path.parent for path in (ROOT / "src").rglob("__init__.py"))
     lines: list[str] = []
@@ -88,7 +88,7 @@ def folders() -> str:
         files = sorted(p for p in package.glob("*.py") if p.stem != "__init__")
         if package == SOURCE:
             lines += [f"    {path.stem}  {_meaning(path)}" for path in files]
-        else:
+        elif package.is_relative_to(SOURCE):
             lines += _indented(" ".join(path.stem for path in files))
     return "\n".join(["```text", *lines, "```"])
 
@@ -128,7 +128,8 @@ class Trace:
 
     def steps(self) -> dict[str, str]:
         """Return the files with the first function in each that tells what happens there."""
-        return {path: _step(path, codes) for path, codes in self.entered.items()}
+        steps = {path: _step(path, codes) for path, codes in self.entered.items()}
+        return {path: step for path, step in steps.items() if step is not None}
 
 
 def _lines(steps: dict[str, str], before: set[tuple[str, str]]) -> list[str]:
@@ -154,8 +155,11 @@ def _shortened(step: str, size: int) -> str:
     return next((told for told in fitting if len(told) <= size), step)
 
 
-def _step(path: str, codes: list[CodeType]) -> str:
-    """Return a step of a walk: the first method or public function, and what it says it does."""
+def _step(path: str, codes: list[CodeType]) -> str | None:
+    """Return a step of a walk: the first method or public function, and what it says it does.
+
+    A file of which only properties are asked is no step.
+    """
     named = _functions(SOURCE / path)
     for code in sorted(codes, key=lambda code: code.co_qualname.startswith("_")):
         found = named.get(code.co_firstlineno)
@@ -164,7 +168,7 @@ def _step(path: str, codes: list[CodeType]) -> str:
             said = said.split("; ")[0].removeprefix("Return ").rstrip(".")
             said = said[:1].lower() + said[1:] if said[1:2].islower() else said
             return f"{code.co_qualname}: {said}"
-    return docstring(SOURCE / path).split("; ")[0].rstrip(".")
+    return None
 
 
 @cache
