@@ -54,7 +54,7 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "both.csv"]),
         ("collecting.md", ["commute.toml"]),
         ("dictionary.md", ["pets.toml"]),
-        ("joint.md", ["admissions.toml", "applicants.txt"]),
+        ("joint.md", ["admissions.toml"]),
         ("reproducing.md", []),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
