@@ -71,7 +71,7 @@ def planned(
     like: with "identifiers", more people are asked for the whole string.
 
     >>> planned(4.0, longest=6, letters=26)
-    Prefixes(epsilon=4.0, width=56, levels=((3, 432), (4, 248), (5, 187), (6, 157)), salt=0)
+    Prefixes(epsilon=4.0, width=56, levels=((3, 256), (4, 279), (5, 233), (6, 256)), salt=0)
     """
     epsilon, letters = check_epsilon(epsilon), whole(letters, "letters", 1, 10**6)
     longest = whole(longest, "longest", 1, LONGEST)

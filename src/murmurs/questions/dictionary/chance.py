@@ -116,7 +116,7 @@ def people_needed(mechanism: Prefixes, share: float, length: int | None = None) 
 
     >>> from murmurs.mechanisms.strings.prefix_levels import planned
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    262000
+    259000
     """
     share = real(share, "share", 1e-9, 1.0)
     length = usual_length(mechanism) if length is None else length
