@@ -57,6 +57,20 @@ def test_recent_ids_of_format_3_count_once_also_when_they_are_restored(
             assert store.add(many, 20_009) == [number >= 68 for number in range(2, 80)]
 
 
+@pytest.mark.parametrize("number", range(1, formats.FORMAT + 1))
+def test_ids_that_a_store_of_any_format_has_count_once(new_place: NewPlace, number: int) -> None:
+    """Also if they come among so many that SQLite keeps them together."""
+    place = new_place()
+    load(place, number)
+    many = [sent(seed) for seed in range(200)]
+    with contextlib.closing(open_store(place)) as store:
+        known = len(many) - sum(store.add(many, 20_009))
+        assert known >= 4
+        store.fold()
+        assert not any(store.add(many, 20_009))
+        store.verify()
+
+
 def test_what_is_converted_is_summed_as_it_was_written(tmp_path: Path) -> None:
     place = tmp_path / "store"
     load(str(place), 1)

@@ -11,6 +11,7 @@ import contextlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,7 +36,7 @@ from murmurs.collect.stores.store import (
     UnknownSurveyError,
 )
 from murmurs.collect.stores.wal import check_log
-from murmurs.submission import Batch, Submission
+from murmurs.submission import Batch, Submission, batches_of
 
 if TYPE_CHECKING:
     from murmurs.collect.stores.postgresql import PostgreSQLStore
@@ -97,6 +98,7 @@ class SQLiteStore(Relational):
         self._idle: list[apsw.Connection] = []
         self._closed = False
         self._recent = sqlite_ids.RecentIds()
+        self._under_way: Iterator[int] = iter(())
         self._lock: apsw.Connection | None = None
         self._connection: apsw.Connection | None = None
         self._open()
@@ -253,37 +255,48 @@ class SQLiteStore(Relational):
 
     def add(self, submissions: Sequence[Submission | Batch], day: int) -> list[bool]:
         """Add submissions in one durable transaction: all of them, or on an error none."""
-        if self._recent.count >= sqlite_ids.MOST_RECENT:
-            self._check_room()
-            self._file_ids()
-        return super().add(submissions, day)
+        batches = batches_of(submissions)
+        self._file_some(sum(batch.count for batch in batches))
+        return super().add(batches, day)
 
     def fold(self) -> None:
         """Add recent reports up, and file recent ids."""
         super().fold()
         self._file_ids()
 
+    def _file_some(self, coming: int) -> None:
+        """If many ids are recent, file twice as many as are coming, or a few more.
+
+        So nobody who adds waits until all are filed, and there are never many more.
+        """
+        left = 2 * coming
+        while left > 0 and self._recent.count >= sqlite_ids.MOST_RECENT:
+            self._check_room()
+            with self._writing:
+                filed = next(self._under_way, 0)
+                if not filed:
+                    self._under_way = self._filing()
+                    filed = next(self._under_way, left)
+            left -= filed
+
     def _file_ids(self) -> None:
         """File the ids that are recent now; begin again if somebody else files them, too."""
-        while not self._filed():
+        while not all(self._filing()):
             pass
 
-    def _filed(self) -> bool:
-        """File the ids that are recent now, part by part; return whether nobody else did."""
+    def _filing(self) -> Iterator[int]:
+        """File the ids that are recent now, part by part; yield how many, 0 if they are gone."""
         with self._read() as session:
             rows = session.run(sqlite_ids.RECENT)
         parts = sqlite_ids.parts_of(rows)
+        for number, part in enumerate(parts, 1):
 
-        def file(session: Session, number: int) -> bool:
-            is_last = number == len(parts) - 1
-            if is_last:
-                self._recent.clear()
-            return sqlite_ids.file(session, rows, parts[number], all_filed=is_last)
+            def file(session: Session, part: list[sqlite_ids.Filed], *, is_last: bool) -> int:
+                if is_last:
+                    self._recent.clear()
+                return sqlite_ids.file(session, rows, part, all_filed=is_last)
 
-        return all(
-            self._write(lambda session, number=number: file(session, number))  # type: ignore[misc]
-            for number in range(len(parts))
-        )
+            yield self._write(partial(file, part=part, is_last=number == len(parts)))
 
     def _forget_ids(self, survey: int | None, before_day: int) -> int:
         """Delete old ids in the order of the table, which has no index of days."""
@@ -372,8 +385,14 @@ class SQLiteStore(Relational):
     def _verify_pages(self) -> None:
         with self._read() as session:
             problems = [text for (text,) in session.run("pragma integrity_check")]
+            days = [day for (day,) in session.run(sqlite_ids.DAMAGED)]
         if problems != ["ok"]:
             raise DamagedError(f"{self._path} is damaged: {problems[0]}")
+        if days:
+            raise DamagedError(
+                f"recent ids of day {days[0]} are damaged: they are not as they were written. Look "
+                "at the disk, and restore a backup"
+            )
 
     def close(self) -> None:
         """Finish what is under way and let go of all files; calling it twice is fine."""

@@ -21,9 +21,9 @@ from murmurs.collect.stores.session import Row, Session
 from murmurs.submission import ID_BYTES
 
 MOST_RECENT = 2**18
-"""How many ids are recent, and in memory, before they are filed."""
+"""How many ids are recent, and in memory, before they are filed, while others come."""
 
-FILED_AT_ONCE = 2**15
+FILED_AT_ONCE = 2**14
 """About how many ids are filed in one transaction, so that others wait only for a moment."""
 
 FEW = 64
@@ -48,8 +48,11 @@ insert or ignore into ids (survey, id, day)
 select :survey, substr(:ids, at, {ID_BYTES}), :day from place
 """
 _FOUND = f"""{_PLACES}
-select id from place join ids on survey = :survey and id = substr(:ids, at, {ID_BYTES})
+select id from place cross join ids on survey = :survey and id = substr(:ids, at, {ID_BYTES})
 """
+DAMAGED = f"select day from recent_ids where length(ids) = 0 or length(ids) % {ID_BYTES} <> 0"
+"""The days of rows that do not hold whole ids."""
+
 _KEEP = "insert into recent_ids (survey, day, ids) values (:survey, :day, :ids)"
 _LEFT = "select count(*) from recent_ids where number <= :last"
 _DELETE = "delete from recent_ids where number <= :last"
@@ -78,6 +81,8 @@ class RecentIds:
         if version != self._version:
             self.clear()
             self._version = version
+        if not self._is_behind:
+            return
         rows: list[Row] = db.execute(_LATER, (self._last,)).fetchall()
         for number, survey, ids in rows:
             some = apart(ids)
@@ -143,7 +148,8 @@ def parts_of(rows: Iterable[Row]) -> list[list[Filed]]:
     """Return the ids in rows of ``recent_ids``, in order, in parts for one transaction each."""
     together: dict[tuple[int, int], list[bytes]] = {}
     for _, survey, day, ids in rows:
-        together.setdefault((survey, day), []).append(ids)
+        whole = len(ids) // ID_BYTES * ID_BYTES  # all of them, unless the row is damaged
+        together.setdefault((survey, day), []).append(ids[:whole])
     parts, size, most = list[list[Filed]](), 0, FILED_AT_ONCE * ID_BYTES
     for (survey, day), blobs in sorted(together.items()):
         ids = in_order(b"".join(blobs), ID_BYTES)
@@ -157,20 +163,20 @@ def parts_of(rows: Iterable[Row]) -> list[list[Filed]]:
     return parts
 
 
-def file(session: Session, rows: list[Row], part: list[Filed], *, all_filed: bool) -> bool:
-    """File a part of the ids in these rows, and delete the rows with the last part.
+def file(session: Session, rows: list[Row], part: list[Filed], *, all_filed: bool) -> int:
+    """File a part of the ids in these rows, and delete the rows with the last; return how many.
 
-    If some of the rows are gone, change nothing, and return false: somebody else has filed them,
-    and may have forgotten their ids since.
+    If some of the rows are gone, change nothing, and return 0: somebody else has filed them, and
+    may have forgotten their ids since.
     """
     last = rows[-1][0]
     if session.run(_LEFT, last=last) != [(len(rows),)]:
-        return False
+        return 0
     for survey, day, ids in part:
         session.run(_INSERT, survey=survey, day=day, ids=ids)
     if all_filed:
         session.run(_DELETE, last=last)
-    return True
+    return sum(len(ids) for _, _, ids in part) // ID_BYTES
 
 
 def apart(ids: bytes) -> list[bytes]:
