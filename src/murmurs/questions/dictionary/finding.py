@@ -78,7 +78,8 @@ def discover(
         _check_beginnings(letters, mechanism)
     kept = whole(BEAM if beam is None else beam, "beam", 1, 10**6)
     found = searched(counts, mechanism, letters, usable, kept, progress)
-    return _accept(counts, mechanism, letters, found, error_rate, control, ())
+    accepted = _accept(counts, mechanism, letters, found, error_rate, control, ())
+    return dataclasses.replace(accepted, listed=len(usable))
 
 
 _NOT_ALL = (
