@@ -175,6 +175,22 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
     return lines
 
 
+def rates_table(others: list[Row]) -> list[str]:
+    """Return the table of what is found, and what of it is false, if a part may be."""
+    lines = ["| strings | part that may be false | runs | true | false |", "|---|---:|---:|---:|---:|"]
+    asked = [rule for rule in dict.fromkeys(row["rule"] for row in others) if "fdr" in rule]
+    for name in ALL:
+        for rule in asked:
+            own = [row for row in others if (row["rule"], row["setting"]) == (rule, name)]
+            if own:
+                parts = [row["false"] / max(row["true"] + row["false"], 1) for row in own]
+                lines.append(
+                    f"| {name} | {100 * float(rule.split()[1]):g} % | {len(own)} "
+                    f"| {with_error([row['true'] for row in own])} | {100 * np.mean(parts):.0f} % |"
+                )
+    return lines
+
+
 def peers_table(rows: list[Row], results: list[dict[str, Any]]) -> list[str]:
     """Return the table of the peers, with our own setting beside them."""
     lines = [
@@ -271,6 +287,7 @@ def main() -> None:
     for mark, lines in (
         ("main", main_table(results)),
         ("kinds", kinds_table(results, others)),
+        ("rates", rates_table(others)),
         ("fresh", fresh_table(results)),
         ("peers", peers_table(peers, results)),
     ):
