@@ -177,7 +177,10 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
 
 def rates_table(others: list[Row]) -> list[str]:
     """Return the table of what is found, and what of it is false, if a part may be."""
-    lines = ["| strings | part that may be false | runs | true | false |", "|---|---:|---:|---:|---:|"]
+    lines = [
+        "| strings | part that may be false | runs | true | false |",
+        "|---|---:|---:|---:|---:|",
+    ]
     asked = [rule for rule in dict.fromkeys(row["rule"] for row in others) if "fdr" in rule]
     for name in ALL:
         for rule in asked:

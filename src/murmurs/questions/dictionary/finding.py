@@ -33,7 +33,7 @@ CAUTION = 0.5
 """The part of the rate of false discoveries that p-values of prefixes are held to.
 
 The letter model has learnt from the same counts, so far from certainty false strings are more than
-their p-values say: chosen on simulated surveys, in which no kind of strings had more than the rate.
+their p-values say. With this part, simulated surveys of five kinds of strings kept to the rate.
 """
 
 MUCH = 0.25
