@@ -3,8 +3,8 @@
 ``layers`` are those of the import contracts in pyproject.toml, ``folders`` the packages with the
 first sentence of their docstrings and their files. A walk has the files that one call enters, in
 that order: the call is run, and the functions that are entered are noted. Files that only check
-input, and mathematics, are left out. All of it is made in a new interpreter, so that
-nothing that ran before, such as a cache, changes it.
+input, and mathematics, are left out, and steps of an earlier walk are only named. All of it is
+made in a new interpreter, so that nothing that ran before, such as a cache, changes it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -34,8 +35,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 SOURCE = ROOT / "src" / "murmurs"
 WIDTH = 118
-LEFT_OUT = ("boundary/", "numerics/", "__init__.py")
-"""Files that a walk does not show: checks of input, mathematics, and what only loads others."""
+SIZES = ("wire/shape.py", "channels/repeats.py", "present/layout.py")
+"""Files that many others ask for a size or a factor in passing."""
+
+LEFT_OUT = ("boundary/", "numerics/", "__init__.py", *SIZES)
+"""Files that a walk does not show: checks of input, mathematics, what only loads others, sizes."""
 
 _PLACE = re.compile(r"(<!-- made (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -62,31 +66,45 @@ def contracts() -> list[dict[str, list[str]]]:
 
 def layers() -> str:
     """Return the layers, the highest first; then those within a package, in one line each."""
-    lines = []
     whole, *within = contracts()
-    for number, layer in zip(range(len(whole["layers"]), 0, -1), whole["layers"], strict=True):
-        for i, name in enumerate(sorted(layer.split(" | "))):
-            path = SOURCE / name
-            path = path if path.is_dir() else path.with_suffix(".py")
-            lines.append(f"{'' if i else number:>2}  {name:<11} {docstring(path)}")
-    lines.append("")
+    numbers = range(len(whole["layers"]), 0, -1)
+    lines = [f"{i:>2}  {layer}" for i, layer in zip(numbers, whole["layers"], strict=True)]
     for contract in within:
         [container] = contract["containers"]
-        lines.append(f"in {container.removeprefix('murmurs.')}/")
-        rows = " > ".join(contract["layers"])
-        lines += textwrap.wrap(rows, WIDTH - 4, initial_indent="    ", subsequent_indent="    ")
+        lines += ["", f"in {container.removeprefix('murmurs.')}/"]
+        lines += _indented(" > ".join(contract["layers"]))
     return "\n".join(["```text", *lines, "```"])
 
 
 def folders() -> str:
-    """Return every package with its sentence and the names of its files."""
+    """Return every package with its sentence and, within murmurs, the names of its files.
+
+    Files at the top are as large an idea as a package, and have their sentence too.
+    """
     packages = sorted(path.parent for path in (ROOT / "src").rglob("__init__.py"))
     lines: list[str] = []
     for package in packages:
-        lines.append(f"{package.relative_to(ROOT / 'src').as_posix()}/  {docstring(package)}")
-        names = " ".join(sorted(p.stem for p in package.glob("*.py") if p.stem != "__init__"))
-        lines += textwrap.wrap(names, WIDTH - 4, initial_indent="    ", subsequent_indent="    ")
+        lines.append(f"{package.relative_to(ROOT / 'src').as_posix()}/  {_meaning(package)}")
+        files = sorted(p for p in package.glob("*.py") if p.stem != "__init__")
+        if package == SOURCE:
+            lines += [f"    {path.stem}  {_meaning(path)}" for path in files]
+        elif package.is_relative_to(SOURCE):
+            lines += _indented(" ".join(path.stem for path in files))
     return "\n".join(["```text", *lines, "```"])
+
+
+def _meaning(path: Path) -> str:
+    """Return the sentence of a package or file, without its name and what follows a semicolon."""
+    said = docstring(path).split("; ")[0].rstrip(".")
+    name, _, rest = said.partition(": ")
+    word = name.lower().removeprefix("the ")
+    if rest and word.isalpha() and word.startswith(path.stem):
+        said = rest[0].upper() + rest[1:]
+    return said
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
 
 
 class Trace:
@@ -108,30 +126,49 @@ class Trace:
             return
         self.entered.setdefault(path, []).append(code)
 
-    def lines(self) -> list[str]:
-        """Return each file with the first function in it that tells what happens there."""
-        wide = max(map(len, self.entered)) + 2
-        return [
-            line
-            for path, codes in self.entered.items()
-            for line in textwrap.wrap(
-                _step(path, codes),
-                WIDTH,
-                initial_indent=f"{path:<{wide}}",
-                subsequent_indent=" " * (wide + 2),
-            )
-        ]
+    def steps(self) -> dict[str, str]:
+        """Return the files with the first function in each that tells what happens there."""
+        steps = {path: _step(path, codes) for path, codes in self.entered.items()}
+        return {path: step for path, step in steps.items() if step is not None}
 
 
-def _step(path: str, codes: list[CodeType]) -> str:
-    """Return a step of a walk: the first method or public function, and what it says it does."""
+def _lines(steps: dict[str, str], before: set[tuple[str, str]]) -> list[str]:
+    """Return the lines of a walk: each new step, and the files of steps that were there before."""
+    wide = max(len(path) for path, step in steps.items() if (path, step) not in before) + 2
+    lines: list[str] = []
+    for known, group in groupby(steps.items(), key=lambda item: item in before):
+        if known:
+            names = "… " + " ".join(path for path, _ in group)
+            lines += textwrap.wrap(names, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+            continue
+        for path, step in group:
+            first, later = f"{path:<{wide}}", " " * (wide + 2)
+            told = _shortened(step, WIDTH - wide)
+            lines += textwrap.wrap(told, WIDTH, initial_indent=first, subsequent_indent=later)
+    return lines
+
+
+def _shortened(step: str, size: int) -> str:
+    """Return a step without its last parts after commas, if it is too long for a line with them."""
+    parts = step.split(", ")
+    fitting = [", ".join(parts[:i]) for i in range(len(parts), 0, -1)]
+    return next((told for told in fitting if len(told) <= size), step)
+
+
+def _step(path: str, codes: list[CodeType]) -> str | None:
+    """Return a step of a walk: the first method or public function, and what it says it does.
+
+    A file of which only properties are asked is no step.
+    """
     named = _functions(SOURCE / path)
     for code in sorted(codes, key=lambda code: code.co_qualname.startswith("_")):
         found = named.get(code.co_firstlineno)
         if found:
             said = sentence(ast.get_docstring(found)) or docstring(SOURCE / path)
-            return f"{code.co_qualname}: {said.split('; ')[0].rstrip('.')}"
-    return docstring(SOURCE / path).split("; ")[0].rstrip(".")
+            said = said.split("; ")[0].removeprefix("Return ").rstrip(".")
+            said = said[:1].lower() + said[1:] if said[1:2].islower() else said
+            return f"{code.co_qualname}: {said}"
+    return None
 
 
 @cache
@@ -147,8 +184,8 @@ def _functions(path: Path) -> dict[int, ast.FunctionDef]:
     return out
 
 
-def walked(prepare: Callable[[], Callable[[], object]]) -> str:
-    """Return the walk of the call that ``prepare`` returns."""
+def walked(prepare: Callable[[], Callable[[], object]]) -> dict[str, str]:
+    """Return the steps of the call that ``prepare`` returns."""
     call = prepare()
     trace = Trace()
     sys.setprofile(trace)
@@ -156,7 +193,7 @@ def walked(prepare: Callable[[], Callable[[], object]]) -> str:
         call()
     finally:
         sys.setprofile(None)
-    return "\n".join(["```text", *trace.lines(), "```"])
+    return trace.steps()
 
 
 def one_answer() -> Callable[[], object]:
@@ -235,12 +272,23 @@ def _collector() -> Iterator[str]:
 WALKS = (one_answer, one_string, one_estimate, one_list, one_submission)
 
 
+@cache
+def walks() -> dict[str, str]:
+    """Return all walks by their names, in the order of the page."""
+    out: dict[str, str] = {}
+    before: set[tuple[str, str]] = set()
+    for walk in WALKS:
+        steps = walked(walk)
+        out[walk.__name__] = "\n".join(["```text", *_lines(steps, before), "```"])
+        before.update(steps.items())
+    return out
+
+
 def made(name: str) -> str:
     """Return one listing of the page by its name there."""
     if name in ("layers", "folders"):
         return {"layers": layers, "folders": folders}[name]()
-    [walk] = [walk for walk in WALKS if walk.__name__ == name]
-    return walked(walk)
+    return walks()[name]
 
 
 def fill(text: str) -> str:

@@ -52,9 +52,9 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
     ("page", "files"),
     [
         ("cli.md", ["coffee.toml", "people.csv", "people_2.csv", "both.csv"]),
-        ("collecting.md", ["commute.toml", "commute_2.toml"]),
+        ("collecting.md", ["commute.toml"]),
         ("dictionary.md", ["pets.toml"]),
-        ("joint.md", ["admissions.toml", "applicants.txt"]),
+        ("joint.md", ["admissions.toml"]),
         ("reproducing.md", []),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
@@ -238,7 +238,8 @@ def test_the_cli_page_begins_with_every_command() -> None:
 
 def test_the_cli_page_lists_the_options_of_estimate() -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `(--\w+)", section(text, "estimate"), re.MULTILINE)
+    rows = re.findall(r"^\| (`--.*?) \|", section(text, "estimate"), re.MULTILINE)
+    listed = re.findall(r"`(--\w+)", " ".join(rows))
     options = [p for p in estimate_command.params if isinstance(p, click.Option)]
     assert sorted(listed) == sorted(option.opts[0] for option in options)
 

@@ -204,6 +204,10 @@ def test_the_document_is_read_back_with_the_same_fingerprint(survey: Survey) -> 
     assert again.to_json() == survey.to_json()
 
 
+def test_a_question_says_whether_it_consists_of_several(asked: Asked, case: Case) -> None:
+    assert asked.is_joint == (len(asked.names) > 1) == (case.kind is JointEntry)
+
+
 def test_a_document_whole_in_itself_is_read_back(asked: Asked) -> None:
     assert asked_from_document(asked.to_document()) == asked
 

@@ -58,7 +58,7 @@ def estimated(
 
 def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
     """Return the strings to look for if the question is open; None are the question's own."""
-    if len(question.names) > 1 and question.is_open and path is not None:
+    if question.is_joint and question.is_open and path is not None:
         raise ValueError(
             f"{question.name!r} asks several questions: murmurs joint takes a list for each, as "
             "--candidates NAME=FILE"
@@ -69,7 +69,7 @@ def candidates_of(question: Asked, path: Path | None, complete: bool) -> Any:
                 raise ValueError(f"question {question.name!r} has labels: it takes no {name}")
         return None
     if path is None:
-        if question.labels or len(question.names) > 1:
+        if question.labels or question.is_joint:
             return None
         way = "add --candidates, a file of the strings to look for, one per line"
         if question.searches:

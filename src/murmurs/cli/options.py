@@ -298,7 +298,7 @@ def for_each(asked: Asked, option: str, given: tuple[str, ...]) -> Any:
     """
     if not given:
         return None
-    if len(asked.names) == 1:
+    if not asked.is_joint:
         if len(given) > 1:
             raise ValueError(f"{option} is given twice: {asked.name!r} takes one")
         return given[0]

@@ -67,7 +67,7 @@ def answers_in(
 
 def by_question(asked: Asked, chunk: Chunk) -> dict[str, Any]:
     """Return the rows of a chunk as a column for each question; that of one question as it is."""
-    if len(asked.names) == 1:
+    if not asked.is_joint:
         return {asked.name: chunk.values}
     columns = zip(*chunk.values, strict=True) if chunk.values else ((),) * len(asked.names)
     return {name: list(column) for name, column in zip(asked.names, columns, strict=True)}
@@ -75,7 +75,7 @@ def by_question(asked: Asked, chunk: Chunk) -> dict[str, Any]:
 
 def each_question(asked: Asked, options: dict[str, Any]) -> Iterator[tuple[Single, dict[str, Any]]]:
     """Return each question with the options that apply to it."""
-    if len(asked.names) == 1:
+    if not asked.is_joint:
         yield asked.questions[0], options
         return
     for question in asked.questions:

@@ -83,7 +83,7 @@ def encode_file(
 
 def _is_label(question: Asked) -> Callable[[str], bool] | None:
     """Return a test of whether a text is an answer rather than the name of a column."""
-    if len(question.names) > 1 or question.is_open:
+    if question.is_joint or question.is_open:
         return None
     [single] = question.questions
     return lambda text: single.place_of(text) is not None

@@ -86,7 +86,7 @@ class Exported:
         chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
         mechanism, only = self.asked.mechanism, None
         whose = people or people_of(terms, mechanism)
-        together = len(self.asked.names) > 1 or not repeatable(mechanism)
+        together = self.asked.is_joint or not repeatable(mechanism)
         if whose == "same" and together:  # a table is about one report of each person
             kept = _largest_round(chosen, round_of(terms))
             only = str(min(row.day for row in kept)) if len(kept) < len(chosen) else None

@@ -32,7 +32,7 @@ def read_people(path: AnyPath, asked: Asked) -> dict[Any, int]:
     """
     check_asked(asked)
     file, total = Path(path), 0
-    together = len(asked.names) > 1
+    together = asked.is_joint
     wanted = ",".join([*asked.names, "number"]) if together else "label,number"
     people: dict[Any, int] = {} if together else dict.fromkeys(asked.labels, 0)
     for line, row in rows(file):

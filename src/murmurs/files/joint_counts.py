@@ -190,7 +190,7 @@ def _of_reports(files: list[Path], survey: Survey) -> tuple[Joint, Iterator[Repo
         )
     questions: list[Single] = []
     for path, (question, _) in zip(files, read, strict=True):
-        if len(question.names) > 1:
+        if question.is_joint:
             raise ValueError(
                 f"{named(path)} answers {listed(question.names)} together: give it alone, or run "
                 "murmurs count on several such files, and murmurs joint on the counts"

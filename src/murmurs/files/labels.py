@@ -35,7 +35,7 @@ def check_labels(asked: Asked) -> None:
     """Refuse a question whose reports are not made of labels."""
     mechanism = asked.mechanism
     why = f"a report of {mechanism} is not made of labels"
-    if len(asked.names) > 1:
+    if asked.is_joint:
         why = f"a report to {shown(asked.name)} is one code for several questions"
     elif isinstance(mechanism, Design) and len(report_names(asked)) != len(mechanism.matrix):
         why = f"the reports of {shown(asked.name)} have no names"

@@ -121,7 +121,7 @@ def sources_of(survey: Survey, columns: Mapping[str, str | None] | None) -> tupl
 
 
 def _source(asked: Asked, column: str | None) -> Source:
-    if len(asked.names) == 1:
+    if not asked.is_joint:
         return Source(asked, (asked.name if column is None else column,))
     if column is not None:
         raise ValueError(
@@ -296,7 +296,7 @@ def _encoded(
     try:
         columns: Any = asked.pick(dict(zip(asked.names, answers, strict=True)))
         own: dict[str, Any] = options
-        if len(asked.names) == 1:
+        if not asked.is_joint:
             own = {option: found.get(asked.name) for option, found in options.items()}
         return asked.encode_many(columns, random, missing=own["missing"], unknown=own["unknown"])
     except (TypeError, ValueError, OverflowError):

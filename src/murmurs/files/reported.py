@@ -182,7 +182,7 @@ class Sums:
 def _count_labels(
     path: Path, chunk: Chunk, asked: Asked, options: dict[str, Any], *, is_text: bool
 ) -> Counts:
-    if len(asked.names) == 1 and has_sets(asked):
+    if not asked.is_joint and has_sets(asked):
         return _count_sets(path, chunk, asked.questions[0], options)
     try:
         return asked.count_reported(asked.pick(by_question(asked, chunk)), **options)

@@ -52,7 +52,7 @@ class Columns(NamedTuple):
 
     def of(self, asked: Asked) -> Columns:
         """Return the columns that answers are read from: those of a joint have its names."""
-        if len(asked.names) == 1:
+        if not asked.is_joint:
             return self
         if self.column is not None or not self.header:
             option = "`column=`" if self.column is not None else "`header=False`"

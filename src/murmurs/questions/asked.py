@@ -69,6 +69,11 @@ class Asked(ABC):
         return tuple(question.name for question in self.questions)
 
     @property
+    def is_joint(self) -> bool:
+        """Whether it consists of several questions, which the same people answer."""
+        return len(self.questions) > 1
+
+    @property
     def epsilon(self) -> float:
         """What all reports of a person reveal together, at most."""
         return self.mechanism.epsilon

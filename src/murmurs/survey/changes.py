@@ -212,7 +212,7 @@ def _gone(asked: Asked, old: Survey, new: Survey) -> str:
 
 
 def _of_asked(old: Asked, new: Asked) -> list[Change]:
-    if len(old.names) > 1 or len(new.names) > 1:
+    if old.is_joint or new.is_joint:
         return _of_joints(old, new)
     found = _of_labels(old, new) if old.labels != new.labels else []
     return found + _of_mechanisms(shown(old.name), old, new)
@@ -274,5 +274,5 @@ def _of_joints(old: Asked, new: Asked) -> list[Change]:
 
 def _counts_add_up(old: Asked, new: Asked) -> bool:
     """Whether counts of both have the same mechanism, and cells that mean the same."""
-    same_names = old.names == new.names or len(old.names) == len(new.names) == 1
+    same_names = old.names == new.names or not (old.is_joint or new.is_joint)
     return same_names and old.mechanism == new.mechanism and old.meanings == new.meanings

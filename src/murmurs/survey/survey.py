@@ -248,7 +248,7 @@ class Survey:
 
     def like(self, asked: Asked) -> Asked:
         """Return what the survey has in the place of a question, or of a joint of its questions."""
-        if asked.name in self.names or len(asked.names) == 1:
+        if asked.name in self.names or not asked.is_joint:
             return self.asked(asked.name)
         return self.joint(*asked.names)
 

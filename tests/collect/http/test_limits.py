@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from murmurs.collect.http.aside import MOST_WAITING, Aside
 from murmurs.collect.http.collector import READY_SECONDS, Settings
 from murmurs.collect.http.limits import JSON_WEIGHT, Limits, Rates, limits_from
+from murmurs.collect.http.long_bodies import MOST_WAITING, LongBodies
 from murmurs.collect.http.pools import Pools
 from murmurs.collect.refusals import RefusedError
 from murmurs.submission import BadSubmissionError, SubmissionForm, read_json
@@ -136,12 +136,12 @@ def test_long_bodies_of_strangers_do_not_keep_a_relay_waiting() -> None:
     """Each key has a queue of its own, and the queues take turns."""
 
     async def all_of_them() -> list[str]:
-        aside, order = Aside(Pools()), list[str]()
+        bodies, order = LongBodies(Pools()), list[str]()
         gate = threading.Event()
-        first = asyncio.create_task(aside.run("", lambda: gate.wait(10)))
+        first = asyncio.create_task(bodies.run("", lambda: gate.wait(10)))
         await asyncio.sleep(0)
         others = [
-            asyncio.create_task(aside.run(key, lambda key=key: order.append(key)))  # type: ignore[misc]
+            asyncio.create_task(bodies.run(key, lambda key=key: order.append(key)))  # type: ignore[misc]
             for key in ["", "", "", "", "relay", "relay"]
         ]
         await asyncio.sleep(0)
@@ -155,10 +155,10 @@ def test_long_bodies_of_strangers_do_not_keep_a_relay_waiting() -> None:
 
 def test_too_many_long_bodies_are_told_to_come_back() -> None:
     async def refusals() -> list[object]:
-        aside, gate = Aside(Pools()), threading.Event()
-        tasks = [asyncio.create_task(aside.run("", gate.wait)) for _ in range(MOST_WAITING + 3)]
+        bodies, gate = LongBodies(Pools()), threading.Event()
+        tasks = [asyncio.create_task(bodies.run("", gate.wait)) for _ in range(MOST_WAITING + 3)]
         await asyncio.sleep(0)
-        relay = asyncio.create_task(aside.run("relay", gate.wait))
+        relay = asyncio.create_task(bodies.run("relay", gate.wait))
         gate.set()
         assert await relay
         found = await asyncio.gather(*tasks, return_exceptions=True)

@@ -17,10 +17,10 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from murmurs.collect.http.collector import Settings
-from murmurs.collect.http.crowd import PATIENCE, Crowd
 from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.protocol import MOST_WAITING, RESERVE, Guarded
 from murmurs.collect.http.server import Address
+from murmurs.collect.http.waiting_connections import PATIENCE, WaitingConnections
 from murmurs.collect.metrics import Metrics
 from murmurs.submission import SubmissionForm
 from murmurs.survey.survey import Survey
@@ -275,7 +275,7 @@ def test_bodies_that_wait_for_the_first_request_are_limited(number: int, is_refu
         protocol = Guarded(
             limits=Limits(),
             metrics=Metrics(),
-            crowd=Crowd(),
+            waiting=WaitingConnections(),
             config=config,
             server_state=ServerState(),
             app_state={},
@@ -347,7 +347,7 @@ def test_whoever_holds_a_place_without_a_request_makes_room_for_a_new_connection
 def test_whoever_does_not_read_an_answer_makes_room_for_a_new_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("murmurs.collect.http.crowd.PATIENCE", 0.3)
+    monkeypatch.setattr("murmurs.collect.http.waiting_connections.PATIENCE", 0.3)
     many = "\n".join(f'"{"x" * 2000}{i}",' for i in range(1000))
     survey = Survey.from_toml(
         f'name = "long"\n[[questions]]\nname = "q"\nlabels = [{many}]\nepsilon = 1.0\n'
@@ -405,20 +405,20 @@ class Place:
 
 def test_a_body_that_does_not_come_makes_room_after_a_while_and_a_request_never() -> None:
     now = 0.0
-    crowd = Crowd(lambda: now)
+    waiting = WaitingConnections(lambda: now)
     idle, sending, young, asking = (Place() for _ in range(4))
     for place in (sending, idle, asking, young):
-        crowd.waits(place)
-    crowd.sends(sending)
-    crowd.sends(asking)
-    crowd.gone(asking)
+        waiting.waits(place)
+    waiting.sends(sending)
+    waiting.sends(asking)
+    waiting.gone(asking)
     now = PATIENCE
-    crowd.sends(young)
-    assert crowd.make_room()
+    waiting.sends(young)
+    assert waiting.make_room()
     assert [p.has_gone for p in (idle, sending, young, asking)] == [True, False, False, False]
-    assert crowd.make_room()
+    assert waiting.make_room()
     assert [p.has_gone for p in (sending, young, asking)] == [True, False, False]
-    assert not crowd.make_room()
+    assert not waiting.make_room()
     assert not young.has_gone
 
 

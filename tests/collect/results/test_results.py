@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import murmurs as mm
-from murmurs.collect.http import dressing
+from murmurs.collect.http import headings
 from murmurs.collect.http.collector import Settings
 from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.routes import results
@@ -186,7 +186,7 @@ def test_the_promise_is_written_only_for_a_result_as_text(
         written.append(asked)
         return "kept"
 
-    monkeypatch.setattr(dressing, "promise", promised)
+    monkeypatch.setattr(headings, "promise", promised)
     for form, times in (("json", 0), ("csv", 0), ("arrow", 0), ("text", 1)):
         assert served.get(f"/results/cafe/drink?format={form}&level=0.8", token).status == 200
         assert len(written) == times

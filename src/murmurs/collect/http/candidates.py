@@ -26,7 +26,7 @@ def candidates_of(asked: Asked, queried: Sequence[str], body: Any, most: int) ->
     lists = given.values() if isinstance(given, Mapping) else [given]
     if sum(map(len, lists)) > most:
         raise RefusedError(413, "candidates", f"at most {most} candidates are looked for")
-    several = len(asked.names) > 1
+    several = asked.is_joint
     if isinstance(given, Mapping):
         if not several:
             raise RefusedError(400, "query", "candidates of one question are a list")
@@ -40,7 +40,7 @@ def candidates_of(asked: Asked, queried: Sequence[str], body: Any, most: int) ->
 
 def _refuse_without(asked: Asked) -> None:
     needed = asked.needs_candidates
-    if needed and len(asked.names) > 1:
+    if needed and asked.is_joint:
         raise RefusedError(
             400,
             "query",

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Catalogue
-from murmurs.collect.http.aside import Aside
 from murmurs.collect.http.bodies import Headers, header
 from murmurs.collect.http.intake import Intake
 from murmurs.collect.http.limits import BodyMemory, Limits, Rates
+from murmurs.collect.http.long_bodies import LongBodies
 from murmurs.collect.http.pools import SIZES, Pools
 from murmurs.collect.metrics import Metrics
 from murmurs.collect.refusals import RefusedError, unavailable
@@ -75,7 +75,7 @@ class Collector:
         self.catalogue = Catalogue()
         self.disclosure = Disclosure(store, self.settings.only_complete)
         self.jobs, self.pools, self.turns = Jobs(), Pools(), Turns(SIZES["results"])
-        self.aside = Aside(self.pools)
+        self.long_bodies = LongBodies(self.pools)
         self.intake = Intake(self.catalogue, self.limits)
         self.memory, self.rates = BodyMemory(self.limits.memory), Rates(self.limits.rate)
         self._clock, self._logged = clock, 0.0

@@ -24,9 +24,9 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from murmurs.collect.http.crowd import Crowd
 from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.replies import STRICT
+from murmurs.collect.http.waiting_connections import WaitingConnections
 from murmurs.collect.metrics import Metrics
 
 PATIENCE = 5.0
@@ -57,11 +57,13 @@ class RefusedHeadError(Exception):
 
 
 class Guarded(HttpToolsProtocol):
-    """A connection of uvicorn with limits; ``crowd`` is that of all connections of a server."""
+    """A connection of uvicorn with limits; ``waiting`` are all connections of a server."""
 
-    def __init__(self, *, limits: Limits, metrics: Metrics, crowd: Crowd, **given: Any) -> None:
+    def __init__(
+        self, *, limits: Limits, metrics: Metrics, waiting: WaitingConnections, **given: Any
+    ) -> None:
         super().__init__(**given)
-        self._limits, self._metrics, self._crowd = limits, metrics, crowd
+        self._limits, self._metrics, self._waiting = limits, metrics, waiting
         self._cut: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
         self._in_head = self._in_body = self._resuming = self.in_reserve = False
@@ -79,12 +81,12 @@ class Guarded(HttpToolsProtocol):
         super().connection_made(transport)
         self.client = None  # nobody behind this line learns where a request came from
         if len(self.connections) > self._limits.connections:
-            gone = self._crowd.make_room()
+            gone = self._waiting.make_room()
             self.in_reserve = gone is None or gone.in_reserve
             if gone is None and len(self.connections) > self._limits.connections + RESERVE:
                 self._refuse_connection()
                 return
-        self._crowd.waits(self)
+        self._waiting.waits(self)
         self._cut_after(RESERVE_SECONDS if self.in_reserve else self._limits.header_seconds)
 
     def _refuse_connection(self) -> None:
@@ -95,7 +97,7 @@ class Guarded(HttpToolsProtocol):
         """Forget the connection, its timers, and the requests that nobody waits for any longer."""
         self._let_go()
         self._abandon()
-        self._crowd.gone(self)
+        self._waiting.gone(self)
         if self._stuck is not None:
             self._stuck.cancel()
             self._stuck = None
@@ -199,7 +201,7 @@ class Guarded(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_WAITING:
             raise self._too_many()
         super().on_headers_complete()
-        self._crowd.sends(self)
+        self._waiting.sends(self)
         if not self.pipeline:
             self._answered = self.cycle
 
@@ -223,7 +225,7 @@ class Guarded(HttpToolsProtocol):
         self._in_body, self._beside = False, 0
         self._let_go()
         if self._stuck is None:
-            self._crowd.gone(self)
+            self._waiting.gone(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -237,12 +239,12 @@ class Guarded(HttpToolsProtocol):
             if unread:
                 self._cut_after(PATIENCE)
             if not self.pipeline:
-                self._crowd.waits(self)
+                self._waiting.waits(self)
 
     def pause_writing(self) -> None:
         """Cut the client off if it does not read its answer, earlier if others need its place."""
         super().pause_writing()
-        self._crowd.sends(self)
+        self._waiting.sends(self)
         self._stuck = self.loop.call_later(self._limits.write_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
@@ -251,7 +253,7 @@ class Guarded(HttpToolsProtocol):
             self._stuck.cancel()
             self._stuck = None
             if not self._in_body:
-                self._crowd.reads(self)
+                self._waiting.reads(self)
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:

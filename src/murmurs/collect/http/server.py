@@ -20,8 +20,8 @@ import uvloop
 from murmurs.collect.http.app import make_app
 from murmurs.collect.http.certificate import Certificate
 from murmurs.collect.http.collector import Collector
-from murmurs.collect.http.crowd import Crowd
 from murmurs.collect.http.protocol import Guarded
+from murmurs.collect.http.waiting_connections import WaitingConnections
 from murmurs.collect.stores.store import StoreError
 
 log = logging.getLogger("murmurs.collect")
@@ -112,7 +112,7 @@ class Server(uvicorn.Server):
     def __init__(self, collector: Collector, address: Address) -> None:
         limits = collector.limits
         protocol = functools.partial(
-            Guarded, limits=limits, metrics=collector.metrics, crowd=Crowd()
+            Guarded, limits=limits, metrics=collector.metrics, waiting=WaitingConnections()
         )
         config = _Config(
             make_app(collector),

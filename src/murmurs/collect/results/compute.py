@@ -110,7 +110,7 @@ def is_pooled(survey: Survey, name: str) -> bool:
     person; nor are those of a mechanism whose permanent noise is known for one round only.
     """
     asked = unit_of(survey, name).part(name)
-    return asked is not None and len(asked.names) == 1 and repeatable(asked.mechanism)
+    return asked is not None and not asked.is_joint and repeatable(asked.mechanism)
 
 
 def is_long(
@@ -118,7 +118,7 @@ def is_long(
 ) -> bool:
     """Whether a result may take more than a moment: it is then computed by the worker."""
     asked = survey.asked(name)
-    if len(asked.names) > 1 or asked.searches or method == LIKELIHOOD:
+    if asked.is_joint or asked.searches or method == LIKELIHOOD:
         return True
     is_quick = kind == "estimate" and method not in ITERATIVE
     if not is_quick and max(candidates, len(asked.labels)) > 100:

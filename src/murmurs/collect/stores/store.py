@@ -222,4 +222,4 @@ def keeps_reports(asked: Asked) -> bool:
     Counts suffice for all single questions and for joints of closed ones. The likelihood of a joint
     with an open question is of whole reports, over a list of candidates that comes later.
     """
-    return len(asked.names) > 1 and asked.is_open
+    return asked.is_joint and asked.is_open

@@ -13,7 +13,7 @@ import msgspec
 
 from murmurs.collect.http.asking import Asking, entry_of
 from murmurs.collect.http.collector import Collector
-from murmurs.collect.http.dressing import dressed
+from murmurs.collect.http.headings import with_heading
 from murmurs.collect.http.operations import Call, Operation, ReplyKind
 from murmurs.collect.http.rendering import ARROW, CSV, TEXT, rendered
 from murmurs.collect.http.replies import JSON, Reply, json_reply
@@ -114,7 +114,7 @@ async def _answer(collector: Collector, call: Call, kind: Kind) -> Reply:
         raise unknown()
     async with collector.turns.of(reader):
         return await collector.pools.run(
-            "results", lambda: rendered(dressed(asking, found), call.query.format)
+            "results", lambda: rendered(with_heading(asking, found), call.query.format)
         )
 
 

@@ -124,7 +124,7 @@ class SubmitEndpoint(Endpoint):
         if len(body) < ASIDE:
             return read(body, media, day, key)
         name = "" if key is None else key.name
-        return await self.collector.aside.run(name, lambda: read(body, media, day, key))
+        return await self.collector.long_bodies.run(name, lambda: read(body, media, day, key))
 
     async def _keep(self, submissions: list[Batch]) -> Reply:
         """Hand the submissions to the writer, and wait until they are durable."""

@@ -1,4 +1,4 @@
-"""Dressing: a result that says what it is about, for programs and for people."""
+"""Headings: a result that says what it is about, for programs and for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from murmurs.collect.http.asking import Asking
 
 
-def dressed(asking: Asking, result: Result) -> Result:
+def with_heading(asking: Asking, result: Result) -> Result:
     """Return a result that says what it is about."""
     query = asking.query
     about = {

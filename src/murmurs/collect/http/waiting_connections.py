@@ -1,4 +1,4 @@
-"""Crowd: which connections keep a server waiting, and since when.
+"""Waiting connections: which of them keep a server waiting, and since when.
 
 When there are as many connections as there may be, the one that has kept the server waiting for
 longest makes room for a new one: first one without a request, then one whose body does not come or
@@ -25,7 +25,7 @@ class Connection(Protocol):
         """End."""
 
 
-class Crowd:
+class WaitingConnections:
     """The connections of a server that have not sent a whole request, the oldest first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

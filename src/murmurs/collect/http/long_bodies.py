@@ -1,4 +1,4 @@
-"""Aside: a thread for long bodies, apart from everything that must be answered at once.
+"""Long bodies: a thread for them, apart from everything that must be answered at once.
 
 Whoever sends keeps a place in a queue of its own, and the queues take turns: clients without a
 token share one, so that strangers who send long bodies wait for each other, and relays do not.
@@ -20,7 +20,7 @@ MOST_WAITING = 64
 """Bodies of one queue that wait; further ones are told to come back."""
 
 
-class Aside:
+class LongBodies:
     """Who waits for the thread for bodies. All methods are called in one event loop."""
 
     def __init__(self, pools: Pools) -> None:
