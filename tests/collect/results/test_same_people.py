@@ -266,4 +266,4 @@ def test_questions_asked_together_and_dictionaries_take_the_people_into_account(
         ]
         assert widths[0] >= widths[1]
         text = waited(served, "/results/together/both?format=text", token).body.decode()
-        assert "Note: assumes one report from each of 1,000 people, in the round" in text
+        assert "Note: assumes 1,000 people with one report each, in the round" in text
