@@ -3,7 +3,9 @@
 ``python -m benchmarks.dictionary --rows rows.jsonl [--data FOLDER]`` asks simulated people for
 strings, searches for them with `murmurs.Dictionary`, and adds one line to the file of rows for each
 run; runs that are there already are left out, and several processes may share the work by
-``--only``. `benchmarks.dictionary_page` makes the page of results from the rows.
+``--only``. With ``--known``, the same people answer an open question, and the strings of the
+known list are detected. Rows of an earlier version are made by running this file with its source
+on the path and ``--rule earlier``. `benchmarks.dictionary_page` makes the page of results.
 
 The first settings are that of section 5.2 of Fanti, Pihur and Erlingsson (2016): 100 domain names
 of at most 20 characters, a million people and epsilon 4.39 in all, and the same with fewer people
@@ -27,7 +29,17 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from benchmarks.dictionary_strings import LETTERS, WEB, domains, of_file, random_strings, table
+from benchmarks.dictionary_strings import (
+    LETTERS,
+    UMLAUTS,
+    WEB,
+    domains,
+    english,
+    of_file,
+    population,
+    random_strings,
+    table,
+)
 
 import murmurs as mm
 
@@ -47,6 +59,38 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "host names": {"file": "usagov_click_hosts.csv", "longest": 26},
     "domains": {"file": "top500_domains_linking_sites.csv"},
 }
+
+HEX = "0123456789abcdef"
+
+KINDS: dict[str, dict[str, Any]] = {
+    "words": {"letters": LETTERS, "longest": 15},
+    "German words": {"letters": UMLAUTS, "longest": 14},
+    "paths": {"letters": LETTERS + "0123456789/", "longest": 20},
+    "identifiers": {"letters": HEX, "longest": 8},
+}
+"""Kinds of strings: 3,000 of them, with lognormal shares."""
+
+POPULATIONS: dict[str, dict[str, Any]] = {
+    **{kind: {**own, "kind": kind, "epsilon": 4.0} for kind, own in KINDS.items()},
+    "identifiers, like identifiers": {
+        **KINDS["identifiers"],
+        "kind": "identifiers",
+        "epsilon": 4.0,
+        "like": "identifiers",
+    },
+    "words, with a corpus": {**KINDS["words"], "kind": "words", "epsilon": 4.0, "words": 30_000},
+    **{
+        f"{kind}, epsilon {epsilon:g}, 100,000 people": {
+            **own,
+            "kind": kind,
+            "epsilon": epsilon,
+            "people": 10**5,
+        }
+        for kind, own in KINDS.items()
+        for epsilon in (1.0, 2.0)
+    },
+}
+"""Populations of kinds of strings, which the known list and the earlier rule are compared on."""
 
 FRESH: dict[str, dict[str, Any]] = {
     "DNA": {"letters": "acgt", "longest": 12, "epsilon": 2.0, "people": 10**5},
@@ -125,30 +169,36 @@ FRESH: dict[str, dict[str, Any]] = {
     },
 }
 
+ALL = {**SETTINGS, **POPULATIONS, **FRESH}
+
 NEAR = 0.2
 """Strings that were not found are kept in the rows down to this part of the noise floor."""
 
 
 def asked_in(name: str) -> mm.Dictionary:
     """Return the question of a setting."""
-    setting = {**SETTINGS, **FRESH}[name]
+    setting = ALL[name]
+    like = {"like": setting["like"]} if "like" in setting else {}
     return mm.Dictionary(
         setting.get("epsilon", PAPER),
         setting.get("longest", 20),
         setting.get("letters", WEB),
         people=setting.get("people", 10**6),
+        **like,
     )
 
 
 def law_of(name: str, repetition: int, data: Path | None) -> dict[str, float]:
     """Return the strings of a setting with their shares in the population."""
-    setting, asked = {**SETTINGS, **FRESH}[name], asked_in(name)
+    setting, asked = ALL[name], asked_in(name)
     if "file" in setting:
         assert data is not None
         return of_file(data / setting["file"], asked.alphabet, asked.longest)
     if name in SETTINGS:
         return domains(asked.longest)
     rng = np.random.default_rng([repetition, *name.encode()])
+    if "kind" in setting:
+        return population(setting["kind"], np.random.default_rng([2, repetition]), data)
     return random_strings(
         rng, asked.alphabet, asked.longest, asked.floor, skewed=setting.get("skewed", False)
     )
@@ -165,11 +215,7 @@ def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
     rng = np.random.default_rng([1, repetition])
     held = rng.multinomial(asked.people, list(law.values()))
     counts = asked.simulate(dict(zip(law, held.tolist(), strict=True)), rng)
-    corpus: list[str] = []
-    if "corpus" in SETTINGS.get(name, {}):
-        assert data is not None
-        others = (text for text, _ in table(data / SETTINGS[name]["corpus"]))
-        corpus = [text for text in others if text not in law]
+    corpus = corpus_of(name, law, data)
     start = time.process_time()
     found = asked.discover(counts, corpus=corpus)
     seconds = time.process_time() - start
@@ -191,26 +237,55 @@ def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
     }
 
 
+def corpus_of(name: str, law: dict[str, float], data: Path | None) -> list[str]:
+    """Return the corpus of a setting: other domain names, or words with those that are held."""
+    setting = ALL[name]
+    if "words" in setting:
+        return english(data, setting["words"])
+    if "corpus" not in setting:
+        return []
+    assert data is not None
+    return [text for text, _ in table(data / setting["corpus"]) if text not in law]
+
+
+def known(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
+    """Ask the same people with an open question, and detect the strings of the known list."""
+    asked, law = asked_in(name), law_of(name, repetition, data)
+    assert asked.people is not None
+    rng = np.random.default_rng([1, repetition])
+    held = rng.multinomial(asked.people, list(law.values()))
+    width = min(max(2, round(math.exp(asked.epsilon)) + 1), 4096)
+    question = mm.Question("known", mechanism=mm.ORR(asked.epsilon, width, 1024))
+    counts = question.simulate(dict(zip(law, held.tolist(), strict=True)), rng)
+    found = mm.estimate(counts.over(list(law))).detected()
+    return {"setting": name, "repetition": repetition, "true": int(found.present[:-1].sum())}
+
+
 def main() -> None:
     """Run all settings that the data allow, and add their rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=Path, required=True, help="file of rows, made or added to")
     parser.add_argument("--data", type=Path, help="folder of real strings")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--only", nargs="*", default=[*SETTINGS, *FRESH])
+    parser.add_argument("--only", nargs="*", default=list(ALL))
+    parser.add_argument("--rule", default="now", help="a name for the rows, as of an older version")
+    parser.add_argument("--known", action="store_true", help="detect the strings of a known list")
     given = parser.parse_args()
+    rule = "known" if given.known else given.rule
     lines = given.rows.read_text().splitlines() if given.rows.exists() else []
-    done = {(row["setting"], row["repetition"]) for row in map(json.loads, lines)}
+    done = {
+        (row["setting"], row["repetition"]) for row in map(json.loads, lines) if row["rule"] == rule
+    }
     for repetition in range(given.runs):
         for name in given.only:
-            setting = {**SETTINGS, **FRESH}[name]
-            if given.data is None and ("file" in setting or "corpus" in setting):
+            setting = ALL[name]
+            if given.data is None and setting.keys() & {"file", "corpus", "kind"}:
                 print(f"{name}: left out, needs --data", file=sys.stderr)
             elif (name, repetition) not in done:
-                row = run(name, repetition, given.data)
+                row = (known if given.known else run)(name, repetition, given.data)
                 with given.rows.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                print(name, repetition, row["true"], row["false"], row["seconds"], flush=True)
+                    file.write(json.dumps({"rule": rule, **row}) + "\n")
+                print(name, repetition, row["true"], row.get("false"), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from benchmarks.dictionary import FRESH, SETTINGS, asked_in
+from benchmarks.dictionary import ALL, FRESH, POPULATIONS, SETTINGS, asked_in
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -78,7 +78,7 @@ def with_error(values: list[float]) -> str:
 def summary(rows: list[Row]) -> list[dict[str, Any]]:
     """Return one row of results for each setting."""
     out = []
-    for name in [*SETTINGS, *FRESH]:
+    for name in ALL:
         own = [row for row in rows if row["setting"] == name]
         if not own:
             continue
@@ -147,6 +147,32 @@ def fresh_table(results: list[dict[str, Any]]) -> list[str]:
         for own in results
         if own["setting"] in FRESH
     ]
+
+
+def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
+    """Return the table of kinds of strings, beside the known list and the earlier rule."""
+    lines = [
+        "| strings | ε | people | runs | known list | earlier | true | false | covered | seconds |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for own in results:
+        if own["setting"] in POPULATIONS:
+            beside = {
+                rule: [
+                    row["true"]
+                    for row in others
+                    if (row["rule"], row["setting"]) == (rule, own["setting"])
+                ]
+                for rule in ("known", "earlier")
+            }
+            known, earlier = (f"{np.mean(x):.1f}" if x else "–" for x in beside.values())
+            lines.append(
+                f"| {own['setting'].split(', eps')[0]} | {own['epsilon']:g} | {own['people']:,} "
+                f"| {own['runs']} | {known} | {earlier} | {with_error(own['true'])} "
+                f"| {np.mean(own['false']):.2f} | {100 * own['covered']:.0f} % "
+                f"| {own['seconds']:.1f} |"
+            )
+    return lines
 
 
 def peers_table(rows: list[Row], results: list[dict[str, Any]]) -> list[str]:
@@ -235,6 +261,8 @@ def main() -> None:
     peers = (
         [json.loads(line) for line in given.peers.read_text().splitlines()] if given.peers else []
     )
+    others = [row for row in rows if row["rule"] != "now"]
+    rows = [row for row in rows if row["rule"] == "now"]
     results = summary(rows)
     document = {"settings": results, "peers": peers}
     (given.out / "dictionary.json").write_text(json.dumps(document, indent=1) + "\n")
@@ -242,6 +270,7 @@ def main() -> None:
     page = (Path(__file__).parent / "dictionary_page.md").read_text(encoding="utf-8")
     for mark, lines in (
         ("main", main_table(results)),
+        ("kinds", kinds_table(results, others)),
         ("fresh", fresh_table(results)),
         ("peers", peers_table(peers, results)),
     ):

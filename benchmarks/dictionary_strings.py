@@ -64,6 +64,58 @@ def of_file(path: Path, letters: str, longest: int) -> dict[str, float]:
     return {text: count / total for text, count in sums.items()}
 
 
+PARTS = """
+    home user settings privacy search cart account help login profile images news sport video music
+    shop item list edit view new api static docs blog tag page admin report data upload photo group
+    event map mail inbox draft send test main about contact terms legal team jobs
+""".split()  # noqa: SIM905
+
+GERMAN = Path("/usr/share/dict/ngerman")
+"""German words, of Debian's package wngerman."""
+
+
+def population(kind: str, rng: np.random.Generator, data: Path | None) -> dict[str, float]:
+    """Return 3,000 strings of a kind whose shares are lognormal, with a deviation of 1.5.
+
+    "words" are drawn from the 6,000 most common English ones, "German words" from a spelling
+    dictionary; "identifiers" are eight random hexadecimal digits, "paths" one to three of 52 names,
+    some with a number. Strings, shares and counts are drawn anew for each run.
+    """
+    many = 3000
+    if kind == "words":
+        texts = rng.choice(english(data, 6000), many, replace=False).tolist()
+    elif kind == "German words":
+        lines = [line.strip().lower() for line in GERMAN.read_text(encoding="utf-8").splitlines()]
+        usable = [text for text in lines if 3 <= len(text) <= 14 and set(text) <= set(UMLAUTS)]
+        texts = rng.choice(list(dict.fromkeys(usable)), many, replace=False).tolist()
+    elif kind == "identifiers":
+        texts = ["".join(row) for row in rng.choice(list("0123456789abcdef"), (many, 8))]
+    else:
+        drawn: dict[str, None] = {}
+        while len(drawn) < many:
+            text = "/" + "/".join(rng.choice(PARTS, rng.integers(1, 4)).tolist())
+            text += f"/{rng.integers(1, 400)}" if rng.random() < 0.4 else ""
+            if len(text) <= 20:
+                drawn[text] = None
+        texts = list(drawn)
+    texts = list(dict.fromkeys(texts))
+    weights = np.exp(1.5 * rng.normal(size=len(texts)))
+    return dict(zip(texts, (weights / weights.sum()).tolist(), strict=True))
+
+
+UMLAUTS = LETTERS + "äöüß"
+
+
+def english(data: Path | None, many: int) -> list[str]:
+    """Return the most common English words of 3 to 15 letters."""
+    assert data is not None
+    rows = (text.lower() for text, _ in table(data / "english_words_subtlex.csv.gz"))
+    words = dict.fromkeys(
+        text for text in rows if 3 <= len(text) <= 15 and set(text) <= set(LETTERS)
+    )
+    return list(words)[:many]
+
+
 def random_strings(
     rng: np.random.Generator, letters: str, longest: int, floor: float, *, skewed: bool
 ) -> dict[str, float]:

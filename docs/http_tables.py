@@ -10,24 +10,26 @@ from typing import Any
 from murmurs.collect.http.app import OPENAPI, OPERATIONS
 from murmurs.collect.http.limits import Limits
 from murmurs.collect.http.openapi import describe
-from murmurs.collect.metrics import COUNTERS, GAUGES, SECONDS
 from murmurs.collect.refusals import REASONS
+from murmurs.estimators import BY_NAME
+
+SCOPES = {"results": "read", "metrics": "metrics", "admin": "admin"}
+"""The scope of the token that addresses which begin so need, as the page says in a sentence."""
 
 
 def operations() -> str:
-    """Return all operations: what they take, and the statuses of their answers."""
+    """Return all operations and what they do."""
     document = describe((*OPERATIONS, OPENAPI))
     rows = []
     for path, methods in document["paths"].items():
-        for method, entry in methods.items():
-            needs = f"`{entry['x-scope']}`" if "x-scope" in entry else "–"
-            body = entry.get("requestBody", {}).get("content", {})
-            media = ", ".join(f"`{name}`" for name in body) or "–"
-            good = [status for status in entry["responses"] if int(status) < 400]
-            bad = [status for status in entry["responses"] if int(status) >= 400]
-            cells = [f"`{method.upper()} {path}`", entry["summary"], needs, media]
-            rows.append([*cells, ", ".join(good), ", ".join(bad)])
-    return _table(["request", "what it does", "token", "body", "answers", "refusals"], rows)
+        entries = list(methods.items())
+        if "get" in methods and "post" in methods and path.startswith("/results/"):
+            entries = [("get, post", methods["get"])]  # the same, with candidates in a body
+        for method, entry in entries:
+            first = path.removeprefix("/").partition("/")[0]
+            assert entry.get("x-scope") == SCOPES.get(first), path
+            rows.append([f"`{method.upper()} {path}`", entry["summary"]])
+    return _table(["request", "what it does"], rows)
 
 
 def parameters() -> str:
@@ -47,21 +49,23 @@ def parameters() -> str:
     rows = []
     for name, meaning, values, where in found.values():
         everywhere = where == "the shares, /trend, /compare"
-        rows.append([name, meaning, values, "all" if everywhere else where])
-    return _table(["parameter", "meaning", "values", "of"], rows)
+        told = f"{meaning.removesuffix('.')}: {values}." if values else meaning
+        rows.append([name, told if everywhere else f"Of {where}: {told[0].lower()}{told[1:]}"])
+    return _table(["parameter", "meaning"], rows)
 
 
 def _values(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in sorted(schema["enum"]))
     if "pattern" in schema:
-        return ", ".join(f"`{value}`" for value in schema["pattern"].strip("^$()").split("|"))
+        named = schema["pattern"].strip("^$()").split("|")
+        assert set(BY_NAME) <= set(named), named
+        return "see [estimators](estimators/index.md)"
     if schema.get("format") == "date":
-        return "a date, as `2027-03-31`"
+        return "`2027-03-31`"
     if schema["type"] in ("number", "integer") and "maximum" in schema:
         return f"{schema['minimum']:g} to {schema['maximum']:g}"
-    kinds = {"string": "text", "integer": "a whole number", "boolean": "`true`, `false`"}
-    return kinds.get(schema["type"], "texts")
+    return "`true`, `false`" if schema["type"] == "boolean" else ""
 
 
 def reasons() -> str:
@@ -69,28 +73,26 @@ def reasons() -> str:
     return _table(["`error`", "meaning"], [[f"`{word}`", told] for word, told in REASONS.items()])
 
 
-def metrics() -> str:
-    """Return the metrics."""
-    rows = [[f"`{name}`", "counter", told] for name, told in COUNTERS.items()]
-    rows += [[f"`{name}`", "gauge", told] for name, told in GAUGES.items()]
-    rows.append([f"`{SECONDS}`", "histogram", "Seconds that requests took, by route."])
-    return _table(["metric", "kind", "meaning"], rows)
-
-
 def limits() -> str:
-    """Return the limits with their defaults."""
+    """Return the limits with their defaults, and those of requests with a token."""
     source = inspect.getsource(Limits)
+    defaults = {field.name: _shown(field.default) for field in dataclasses.fields(Limits)}
     rows = []
-    for field in dataclasses.fields(Limits):
-        told = re.search(rf'    {field.name}: [^\n]*\n    """(.*?)"""', source, re.DOTALL)
-        assert told is not None, field.name
-        value: Any = field.default
-        if isinstance(value, int) and value >= 2**20 and value % 2**20 == 0:
-            shown = f"{value // 2**20} MiB"
-        else:
-            shown = "none" if value is None else f"{value:,}".removesuffix(".0")
-        rows.append([f"`{field.name}`", shown, " ".join(told[1].split())])
+    for name, shown in defaults.items():
+        if name.startswith("token_"):
+            continue
+        told = re.search(rf'    {name}: [^\n]*\n    """(.*?)"""', source, re.DOTALL)
+        assert told is not None, name
+        larger = defaults.get(f"token_{name}")
+        default = f"{shown}; `token_{name}` {larger}" if larger else shown
+        rows.append([f"`{name}`", default, " ".join(told[1].split())])
     return _table(["limit", "default", "of what"], rows)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value >= 2**20 and value % 2**20 == 0:
+        return f"{value // 2**20} MiB"
+    return "none" if value is None else f"{value:,}".removesuffix(".0")
 
 
 def _table(heads: list[str], rows: list[list[str]]) -> str:
@@ -102,6 +104,5 @@ TABLES = {
     "operations": operations,
     "parameters": parameters,
     "reasons": reasons,
-    "metrics": metrics,
     "limits": limits,
 }

@@ -2,12 +2,12 @@
 
 A page says where a table goes by a comment, and the table is all up to the next one::
 
-    <!-- table KRR -->
+    <!-- table errors -->
     ...
     <!-- end -->
 
-``KRR`` and the like are tables of error: of a single share, root mean square over uniform answers
-of N people, unbiased estimate, default parameters. ``best`` has the best mechanism's.
+``errors`` has the mechanisms' errors: of a single share, root mean square over uniform answers of
+N people, unbiased estimate, default parameters.
 ``estimators`` has the l1 errors of all estimators on three laws, simulated; ``accuracy`` the last
 rows of what benchmarks/accuracy.py wrote; ``memories``
 what each memory of a device promises, and its price; those of `http_tables` what
@@ -38,7 +38,7 @@ from murmurs.numerics.arrays import Floats, Integers
 DOCS = Path(__file__).parent
 N = 10_000
 SIZES = (4, 16, 128, 1024)
-EPSILONS = (0.5, 1.0, 2.0, 4.0)
+EPSILONS = (1.0, 2.0, 4.0)
 NAMES = tuple(name for name, kind in BY_NAME.items() if not issubclass(kind, Longitudinal))
 """Those that k and epsilon describe."""
 
@@ -48,6 +48,8 @@ LAWS = {
     "Zipf 1.3": np.arange(1, ANSWERS + 1) ** -1.3,
     "point-like": np.array([0.99] + [0.01 / (ANSWERS - 1)] * (ANSWERS - 1)),
 }
+SAME = ("em", "regression")
+"""Those that compute in another way what `likelihood` and `simplex` do, with these mechanisms."""
 COMPARED = (KRR(ANSWERS, 1.0), Subset(ANSWERS, 1.0))
 
 _PLACE = re.compile(r"(<!-- table (\w+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
@@ -60,43 +62,37 @@ def error(name: str, k: int, epsilon: float) -> float:
     return math.sqrt(mechanism.channel.expected_l2(N) / k)
 
 
-def best(k: int, epsilon: float) -> str:
-    """Return the mechanism with the smallest error; of equal ones the first that is listed."""
-    return min(NAMES, key=lambda name: round(error(name, k, epsilon), 12))
-
-
 def relative(name: str, k: int, epsilon: float) -> float:
     """Return the error as a multiple of that of the best mechanism."""
-    return error(name, k, epsilon) / error(best(k, epsilon), k, epsilon)
+    return error(name, k, epsilon) / min(error(other, k, epsilon) for other in NAMES)
+
+
+def errors() -> str:
+    """Return the errors of all mechanisms relative to that of `Subset`, which is the smallest."""
+    settings = [(k, epsilon) for k in SIZES for epsilon in EPSILONS]
+    lines = ["| k | " + " | ".join(str(k) for k, _ in settings) + " |"]
+    lines.append("|---|" + "---:|" * len(settings))
+    lines.append("| **ε** | " + " | ".join(f"**{epsilon:g}**" for _, epsilon in settings) + " |")
+    smallest = [f"{100 * error('Subset', *setting):.2f} %" for setting in settings]
+    lines.append("| `Subset` | " + " | ".join(smallest) + " |")
+    for name in NAMES:
+        if name != "Subset":
+            cells = [f"×{relative(name, *setting):.2f}" for setting in settings]
+            lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def table(name: str) -> str:
     """Return a table by its name in the pages."""
-    if name in http_tables.TABLES:
-        return http_tables.TABLES[name]()
-    if name == "peers":
-        return peers_table.peers()
-    if name == "estimators":
-        return comparison()
-    if name == "accuracy":
-        return accuracy()
-    if name == "memories":
-        return memories()
-    lines = [
-        "| k | " + " | ".join(f"ε = {epsilon:g}" for epsilon in EPSILONS) + " |",
-        "|---:|" + "---:|" * len(EPSILONS),
-    ]
-    for k in SIZES:
-        cells = [_cell(name, k, epsilon) for epsilon in EPSILONS]
-        lines.append(f"| {k} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _cell(name: str, k: int, epsilon: float) -> str:
-    if name == "best":
-        first = best(k, epsilon)
-        return f"{first} {100 * error(first, k, epsilon):.2f} %"
-    return f"{100 * error(name, k, epsilon):.2f} % (×{relative(name, k, epsilon):.2f})"
+    makers = {
+        **http_tables.TABLES,
+        "peers": peers_table.peers,
+        "errors": errors,
+        "estimators": comparison,
+        "accuracy": accuracy,
+        "memories": memories,
+    }
+    return makers[name]()
 
 
 def memories() -> str:
@@ -147,7 +143,7 @@ def comparison() -> str:
     heads = [f"`{type(m).__name__}`, {law}" for m, law in columns]
     lines = ["| estimator | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
     for name in (*estimators.BY_NAME, "report_likelihood"):
-        if not any(name in errors for errors in columns.values()):
+        if name in SAME or not any(name in errors for errors in columns.values()):
             continue
         cells = []
         for errors in columns.values():
@@ -181,7 +177,7 @@ def main() -> None:
         for page in (DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))):
             page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
-    for name in ("best", "estimators", "accuracy", *NAMES):
+    for name in ("errors", "estimators", "accuracy"):
         sys.stdout.write(f"{name}\n\n{table(name)}\n\n")
 
 

@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.pages import DOCS, blocks, run, write_files
+from tests.pages import DOCS, blocks, commands, run, write_files
 
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 PAGE = (DOCS / "collecting.md").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
     script, _ = blocks(page, "python")
     (tmp_path / "devices.py").write_text(script, encoding="utf-8")
     run("murmurs publish commute.toml -o commute.json", tmp_path)
-    serve, answer, devices, text, results, both, close, *_ = blocks(page, "sh")
+    serve, answer, devices, text, both, close, *_ = blocks(page, "sh")
     with serving(serve, tmp_path, port):
         printed = run(answer, tmp_path)
         [shown] = [b for b in blocks(page, "text") if b.startswith("Submission")]
@@ -79,17 +79,18 @@ def test_the_first_survey_takes_what_the_page_says(tmp_path: Path) -> None:
         assert printed.endswith("Spent so far: epsilon 5 of 40.\nSent: 1. Waiting: 0.\n")
         run(devices, tmp_path)
         read = fetched(text, tmp_path)
-        table = fetched(results, tmp_path).splitlines()
+        table = fetched(text.replace("=text", "=csv"), tmp_path).splitlines()
     [shown] = [b for b in blocks(page, "text") if b.startswith("How did you come")]
     assert read.splitlines()[:4] == shown.splitlines()[:4]
     assert read.partition("Estimator")[2] == shown.partition("Estimator")[2]
-    shown, _ = [b for b in blocks(page, "text") if b.startswith("answer,")]
-    wanted = shown.splitlines()
-    assert table[0] == wanted[0]
-    assert [row.split(",")[0] for row in table] == [row.split(",")[0] for row in wanted]
+    assert table[0] == "answer,share,low,high,unbiased,unbiased_error,people"
+    labels = ["bus", "tram", "bicycle", "car", "on foot"]
+    assert [row.split(",")[0] for row in table[1:]] == labels
     _, share, *_, error, people = table[1].split(",")
     assert people == "same"
     assert abs(float(share) - 0.3) < 7 * float(error) + 7 * 0.0145  # and that of the sample
+    [edit] = [command for command, _ in commands(page) if command.startswith("sed ")]
+    run(edit, tmp_path)
     second = (tmp_path / "commute_2.toml").read_text(encoding="utf-8")
     (tmp_path / "commute_2.toml").write_text("version = 2\n" + second, encoding="utf-8")
     run("murmurs diff commute.json commute_2.toml", tmp_path)
@@ -124,7 +125,7 @@ def test_twelve_weeks_are_rehearsed_as_the_page_says(tmp_path: Path) -> None:
     with serving(command, tmp_path, port, "rehearsed"):
         run(devices, tmp_path)
         header, *rows = fetched(trend, tmp_path).splitlines()
-    _, shown = [b for b in blocks(page, "text") if b.startswith("answer,")]
+    [shown] = [b for b in blocks(page, "text") if b.startswith("answer,")]
     assert header == shown.splitlines()[0]
     weeks = [row.split(",")[1] for row in rows if row.startswith("bus,")]
     assert (len(weeks), weeks[0], weeks[-1]) == (12, "2027-01-04", "2027-03-22")

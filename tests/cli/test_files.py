@@ -108,7 +108,7 @@ def write_files(tmp_path: Path) -> Path:
     (tmp_path / "pets.txt").write_text("cat\noat\n")
     good("simulate pets.toml - --seed 1 -o pet.json", "cat,3000\ntac,2000\n")
     (tmp_path / "two.toml").write_text(OPEN + SECOND)
-    (tmp_path / "two.csv").write_text("home,sugar\n" + "apple,yes\nbanana,no\n" * 500)
+    (tmp_path / "two.csv").write_text("home,sugar\n" + "apple,yes\nbanana,no\n" * 2000)
     for name, column in (("first", "home"), ("second", "sugar")):
         good(f"encode two.toml two.csv --question {column} --column {column} -o {name}.bin")
     (tmp_path / "params.csv").write_text("k,h,m,p,q,f\n16,2,8,0.25,0.75,0.3\n")

@@ -274,7 +274,7 @@ def test_the_commands_of_the_page_print_what_it_shows(tmp_path: Path) -> None:
     text = (DOCS / "google-rappor.md").read_text(encoding="utf-8")
     assert write_files(text, tmp_path) == ["params.csv", "strings.txt", "reports.csv", "counts.csv"]
     typed = commands(text)
-    assert len(typed) == 6
+    assert len(typed) == 4
     for command, shown in typed:
         printed = type_in(command, tmp_path)
         assert same(shown, printed), f"{command}:\n{printed}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,6 +97,7 @@ def sizes(name: str) -> Iterator[tuple[Any, ...]]:
             "histogram": (flat, n),
             "bit_totals": (square, n),
             "support_totals": (flat, flat, flat, n),
+            "text_keys": (square, flat, square, flat),
             "places": (square, 0, n, n, 1),
             "gather": (square, flat),
             "hashed_totals": (square, 0, n, n, 1, square),
@@ -204,3 +206,19 @@ print(sorted({m.split(".")[0] for m in sys.modules} & set(heavy)))
 def test_small_work_imports_nothing_large() -> None:
     done = subprocess.run([sys.executable, "-c", SMALL_WORK], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("form", [reference, compiled])
+def test_keys_of_texts_are_those_of_their_sha256(form: Any) -> None:
+    """Texts of up to 240 bytes, so that every number of blocks and every padding occurs."""
+    rng, letters = np.random.default_rng(8), "az.+ü€😀"
+    encoded = [letter.encode() for letter in letters]
+    table = np.array([list(own.ljust(4, b"\0")) for own in encoded], np.uint8)
+    widths = np.array([len(own) for own in encoded])
+    codes = rng.integers(0, len(letters), (500, 60)).astype(np.int32)
+    sizes = rng.integers(0, 61, 500)
+    texts = ["".join(letters[j] for j in row[:n]) for row, n in zip(codes, sizes, strict=True)]
+    keys = form.text_keys(codes, sizes, table, widths)
+    wanted = [hashlib.sha256(text.encode()).digest() for text in texts]
+    np.testing.assert_array_equal(keys.T.tobytes(), b"".join(wanted))
+    assert {len(text.encode()) % 64 for text in texts} >= set(range(50, 64))

@@ -230,6 +230,12 @@ class CohortAxis(Axis):
             self._places[cohort] = found
         return found
 
+    @cached_property
+    def dependence(self) -> float:
+        """The covariance of two bits of an unlisted string, whose buckets are random."""
+        pair = float(self.channel.filled_pair - self.channel.filled**2)
+        return self.channel.difference**2 * pair
+
     def exact(self, cohort: int, answer: int) -> list[Fraction]:
         """Return the law of the buckets of a cohort."""
         channel = self.channel
@@ -249,8 +255,7 @@ class CohortAxis(Axis):
             return np.diag(law)
         out = np.outer(law, law)
         if answer == self.channel.other:  # its buckets are random, and two of them dependent
-            pair = float(self.channel.filled_pair - self.channel.filled**2)
-            out[1:, 1:] += self.channel.difference**2 * pair
+            out[1:, 1:] += self.dependence
         np.fill_diagonal(out, law)
         return out
 
@@ -264,10 +269,9 @@ class CohortAxis(Axis):
         out += np.stack([(q * spread) @ q.T for spread in law * (1 - law)])
         other = self.channel.other
         if other is not None:  # its buckets are random, and two of them dependent
-            pair = float(self.channel.filled_pair - self.channel.filled**2)
             total = q[:, 1:].sum(axis=1)
             both = np.outer(total, total) - q[:, 1:] @ q[:, 1:].T
-            out[other] += self.channel.difference**2 * pair * both
+            out[other] += self.dependence * both
         return np.asarray(out)
 
     @property

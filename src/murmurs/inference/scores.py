@@ -12,6 +12,7 @@ as in the test of Cochran (1954) and of Mantel and Haenszel (1959).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -31,6 +32,9 @@ _RANK = 1e-9
 
 _ROUNDING = 1e-12
 """Standard errors below this part of the largest number they come from are rounding errors."""
+
+_AT_ONCE = 2**20
+"""How many entries the covariance matrices that are inverted together have at most."""
 
 
 def whitening(covariance: Floats) -> Floats:
@@ -76,7 +80,7 @@ class Scores:
 
     counts: Counts
 
-    @property
+    @cached_property
     def channel(self) -> ProductChannel:
         """The law of the table."""
         return cast(ProductChannel, self.counts.channel)
@@ -87,16 +91,14 @@ class Scores:
         channel = self.channel
         shares = [plausible(fitted(self.counts.margin(i)).unbiased) for i in (0, 1)]
         tables = self.counts.cells if channel.cohorts else self.counts.cells[None]
-        found = []
-        for cohort, table in enumerate(tables):
-            n, sums, inner = split(table, channel.axes)
-            if n > 1 or channel.cohorts is None:
-                left, right = (
-                    _side(axis, cohort, own, margin, n if channel.cohorts is None else n - 1)
-                    for axis, own, margin in zip(channel.axes, shares, sums, strict=True)
-                )
-                found.append(ScoreStratum(n, inner, left, right))
-        return tuple(found)
+        people, sums, inner = split(tables, channel.axes)
+        kept = np.flatnonzero(people > 1) if channel.cohorts else np.arange(1)
+        divisors = people[kept] - (1 if channel.cohorts else 0)
+        left, right = (
+            _sides(axis, kept, own, margins[kept], divisors)
+            for axis, own, margins in zip(channel.axes, shares, sums, strict=True)
+        )
+        return tuple(map(ScoreStratum, people[kept].tolist(), inner[kept], left, right))
 
     def of(self, tables: list[Floats]) -> Floats:
         """Return the scores of tables of reports, one for each stratum.
@@ -122,10 +124,11 @@ class Scores:
                 f"{freedom} contrasts between combinations are too many to test together with "
                 f"hashed answers: list fewer candidates, for at most {MOST_JOINT}"
             )
-        covariance = np.zeros((freedom, freedom))
-        for s in self.strata:
-            covariance += (s.n - 1) * np.kron(s.left.noise, s.right.noise)
-        return whitening(covariance), None
+        a, b = (k - 1 for k in self.channel.answers)
+        left = np.array([(s.n - 1) * s.left.noise for s in self.strata]).reshape(-1, a * a)
+        right = np.array([s.right.noise for s in self.strata]).reshape(-1, b * b)
+        products = (left.T @ right).reshape(a, a, b, b)  # Kronecker's, summed
+        return whitening(products.transpose(0, 2, 1, 3).reshape(freedom, freedom)), None
 
     @property
     def freedom(self) -> int:
@@ -167,45 +170,90 @@ class Scores:
         return np.asarray(sum(parts, start=np.zeros(sizes)))
 
 
-def split(table: Integers, axes: tuple[Axis, ...]) -> tuple[int, list[Floats], Integers]:
-    """Return the number of reports, the sums along each axis, and the table without either."""
-    sums: list[Floats] = []
-    for i, axis in enumerate(axes):
-        other = axes[1 - i]
-        own = np.asarray(table.sum(axis=1 - i) if other.is_histogram else table.take(0, 1 - i))
-        sums.append(np.asarray(own if axis.is_histogram else own[1:], np.float64))
-    first: Integers = np.asarray(table.sum(axis=0) if axes[0].is_histogram else table[0])
-    n = int(first.sum() if axes[1].is_histogram else first[0])
-    inner = table[0 if axes[0].is_histogram else 1 :, 0 if axes[1].is_histogram else 1 :]
-    return n, sums, inner
+def split(tables: Integers, axes: tuple[Axis, ...]) -> tuple[Integers, list[Floats], Integers]:
+    """Return the number of reports, the sums along each axis, and the table without either.
+
+    There is one table for each cohort, and the first index of all results is the cohort.
+    """
+    first, second = (0 if axis.is_histogram else 1 for axis in axes)
+    rows = np.asarray(tables[:, :, 0] if second else tables.sum(axis=2))
+    columns = np.asarray(tables[:, 0] if first else tables.sum(axis=1))
+    people = np.asarray(rows[:, 0] if first else rows.sum(axis=1))
+    sums = [rows[:, first:].astype(np.float64), columns[:, second:].astype(np.float64)]
+    return people, sums, tables[:, first:, second:]
 
 
-def _side(axis: Axis, cohort: int, shares: Floats, sums: Floats, divisor: int) -> ScoreSide:
-    """Return a question's side: the lever at plausible shares, the noise as it was observed.
+def _sides(
+    axis: Axis, cohorts: Integers, shares: Floats, sums: Floats, divisors: Integers
+) -> list[ScoreSide]:
+    """Return a question's side in each cohort."""
+    step = max(1, _AT_ONCE // axis.size**2)
+    parts = [slice(start, start + step) for start in range(0, len(cohorts), step)]
+    return [
+        side
+        for part in parts
+        for side in _sides_together(axis, cohorts[part], shares, sums[part], divisors[part])
+    ]
 
-    Reports in one cell each show their covariance: sums of squares over ``divisor``. For reports in
+
+def _sides_together(
+    axis: Axis, cohorts: Integers, shares: Floats, sums: Floats, divisors: Integers
+) -> Iterator[ScoreSide]:
+    """Yield a question's sides: the levers at plausible shares, the noise as it was observed.
+
+    Reports in one cell each show their covariance: sums of squares over the divisor. For reports in
     several cells, of which only sums are counted, the noise is that of the plausible shares.
     """
-    law = axis.law(cohort) if axis.is_histogram else axis.law(cohort)[:, 1:]
-    model = _covariance(axis, cohort, shares, law)
-    along = contrasts(axis.k).T @ law
-    lever = along @ np.linalg.pinv(model, rcond=1e-11, hermitian=True)
+    different = cohorts.tolist() if isinstance(axis, CohortAxis) else [0]  # others are all alike
+    laws = np.stack([axis.law(cohort) for cohort in different])
     if not axis.is_histogram:
-        return ScoreSide(lever, sums, np.asarray(lever @ model @ lever.T))
-    # What is the same in all cells that reports are in does not matter, and would hide the rest.
-    rounding = _ROUNDING * np.abs(lever).max(axis=1)
-    lever = lever - (lever @ sums / sums.sum())[:, None]
-    noise = (lever * sums) @ lever.T / divisor
-    alive = np.diag(noise) > rounding**2
-    return ScoreSide(lever, sums, np.asarray(noise * np.outer(alive, alive)))
+        laws = laws[:, :, 1:]
+        models = _covariances(axis, laws, shares)
+        levers = _levers(axis, laws, models)
+        noise = levers @ models @ levers.transpose(0, 2, 1)
+    else:
+        levers = _levers_of_histograms(axis, laws, shares)
+        # What is the same in all cells that reports are in does not matter, and would hide the
+        # rest.
+        rounding = _ROUNDING * np.abs(levers).max(axis=2)
+        levers = levers - levers @ sums[:, :, None] / sums.sum(axis=1)[:, None, None]
+        noise = (levers * sums[:, None, :]) @ levers.transpose(0, 2, 1) / divisors[:, None, None]
+        alive = np.diagonal(noise, axis1=1, axis2=2) > rounding**2
+        noise = noise * (alive[:, :, None] & alive[:, None, :])
+    for number, own in enumerate(sums):
+        at = number if len(levers) > 1 else 0
+        yield ScoreSide(levers[at], own, noise[at])
 
 
-def _covariance(axis: Axis, cohort: int, shares: Floats, law: Floats) -> Floats:
-    """Return the covariance of what a report adds to its cells, if these are the shares."""
+def _levers(axis: Axis, laws: Floats, models: Floats) -> Floats:
+    """Return the levers that have the least noise: one for each law and model of the noise."""
+    along = contrasts(axis.k).T @ laws
+    return np.asarray(along @ np.linalg.pinv(models, rcond=1e-11, hermitian=True))
+
+
+def _levers_of_histograms(axis: Axis, laws: Floats, shares: Floats) -> Floats:
+    """Return the levers of reports in one cell each.
+
+    The pseudo-inverse of their covariance, diag(m) - m m', divides by the means m of the cells and
+    subtracts what is the same in all cells, where no mean is zero.
+    """
+    means = shares @ laws
+    if axis.channel.times != 1 or means.min() < _RANK * means.max():
+        return _levers(axis, laws, _covariances(axis, laws, shares))
+    levers = contrasts(axis.k).T @ laws / means[:, None, :]
+    return np.asarray(levers - levers.mean(axis=2, keepdims=True))
+
+
+def _covariances(axis: Axis, laws: Floats, shares: Floats) -> Floats:
+    """Return the covariances of what a report adds to its cells, if these are the shares."""
     if not isinstance(axis, CohortAxis):
-        return axis.channel.covariance_sampled(shares, 1)
-    means = shares @ law
-    if axis.is_histogram:
-        return np.asarray(np.diag(means) - np.outer(means, means))
-    second = sum(share * axis.moment(cohort, a)[1:, 1:] for a, share in enumerate(shares))
-    return np.asarray(second - np.outer(means, means))
+        return axis.channel.covariance_sampled(shares, 1)[None]
+    means = shares @ laws
+    second = np.zeros((*means.shape, means.shape[-1]))
+    if not axis.is_histogram:
+        second += laws.transpose(0, 2, 1) @ (shares[:, None] * laws)
+        if axis.channel.other is not None:
+            second += shares[axis.channel.other] * axis.dependence
+    at = np.arange(means.shape[-1])
+    second[:, at, at] = means
+    return np.asarray(second - means[:, :, None] * means[:, None, :])

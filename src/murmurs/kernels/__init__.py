@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 Shares = NDArray[np.floating[Any]]
@@ -62,6 +63,14 @@ class Kernels(Protocol):
 
     def support_totals(self, seeds: U32, low: U32, width: U32, k: int) -> I64:
         """Count, for each key 0..k-1, the rows with hash(key, seed) - low < width (mod 2**32)."""
+        ...
+
+    def text_keys(self, letters: I32, sizes: I64, table: U8, widths: I64) -> U64:
+        """Return the four 64-bit numbers of the SHA-256 of each text, one line for each number.
+
+        Row i of ``letters`` has the numbers of the first ``sizes[i]`` letters of text i. Letter j
+        is the first ``widths[j]`` bytes of row j of the table.
+        """
         ...
 
     def places(self, keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:

@@ -29,6 +29,8 @@ def main() -> None:
     kernels.support_likelihood(some, np.zeros(8), 1.0)
     for precision in (np.float32, np.float64):
         kernels.pair_likelihood(some, some, np.ones((8, 8), precision), (1.0, 1.0))
+    one = np.zeros(1, np.int64)
+    kernels.text_keys(np.zeros((1, 1), np.int32), one, np.zeros((1, 4), np.uint8), one)
     places = kernels.places(wide.reshape(1, 16), 0, 2, 2, 1)
     kernels.gather(places, np.zeros(5))
     kernels.hashed_totals(wide.reshape(1, 16), 0, 2, 2, 1, np.zeros((1, 2, 2)))

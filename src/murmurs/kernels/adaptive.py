@@ -29,6 +29,7 @@ SECONDS: dict[str, Callable[..., float]] = {
     "histogram": lambda values, size: 1e-5 + 2e-9 * (len(values) + size),
     "bit_totals": lambda packed, k: 1e-5 + len(packed) * (4e-8 + 1e-10 * k),
     "support_totals": lambda seeds, low, width, k: 4e-5 + 1.2e-8 * len(seeds) * k,
+    "text_keys": lambda letters, sizes, table, widths: 2e-6 * len(sizes) + 1e-7 * letters.size,
     "places": lambda keys, salt, rows, width, hashes: rows * hashes * (3e-5 + 8e-9 * keys.shape[1]),
     "gather": lambda places, table: 2e-6 * len(places) + 3e-9 * places.size,
     "hashed_totals": lambda keys, salt, rows, width, hashes, tables: (

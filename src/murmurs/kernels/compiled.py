@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from murmurs.kernels import F64, FIRST, I64, U8, U32, U64, Shares
+from murmurs.kernels import F64, FIRST, I32, I64, U8, U32, U64, Shares
+from murmurs.numerics import sha256
 from murmurs.numerics.xxh32 import P2, P3, P4, P5
 
 _P2, _P3, _P4 = np.uint32(P2), np.uint32(P3), np.uint32(P4)
@@ -18,6 +19,8 @@ _START = np.uint32((P5 + 8) % 2**32)
 _EVERY_EIGHTH = np.uint64(0x0101010101010101)
 _LANES = np.uint64(2**64 - 1)
 _TILE = 2048
+_SHA_START = np.array(sha256.START, np.uint32)
+_SHA_ROUNDS = np.array(sha256.ROUNDS, np.uint32)
 
 _PEOPLE = 2**14
 """People in a block: its sums in single precision are exact to about 3e-8."""
@@ -259,6 +262,75 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
             for j in range(size):
                 total[first + j] += sums[j]
     return total
+
+
+@njit(nogil=True, cache=True)
+def _add_block(state: U32, block: U8, words: U32) -> None:
+    """Add a block of 64 bytes to the state of SHA-256 (FIPS 180-4, section 6.2.2)."""
+    for t in range(16):
+        words[t] = (
+            np.uint32(block[4 * t]) << np.uint32(24)
+            | np.uint32(block[4 * t + 1]) << np.uint32(16)
+            | np.uint32(block[4 * t + 2]) << np.uint32(8)
+            | np.uint32(block[4 * t + 3])
+        )
+    for t in range(16, 64):
+        x, y = words[t - 15], words[t - 2]
+        small = _turned(x, 7) ^ _turned(x, 18) ^ x >> np.uint32(3)
+        large = _turned(y, 17) ^ _turned(y, 19) ^ y >> np.uint32(10)
+        words[t] = np.uint32(words[t - 16] + small + words[t - 7] + large)
+    a, b, c, d = state[0], state[1], state[2], state[3]
+    e, f, g, h = state[4], state[5], state[6], state[7]
+    for t in range(64):
+        large = _turned(e, 6) ^ _turned(e, 11) ^ _turned(e, 25)
+        first = np.uint32(h + large + (e & f ^ ~e & g) + _SHA_ROUNDS[t] + words[t])
+        small = _turned(a, 2) ^ _turned(a, 13) ^ _turned(a, 22)
+        second = np.uint32(small + (a & b ^ a & c ^ b & c))
+        h, g, f, e = g, f, e, np.uint32(d + first)
+        d, c, b, a = c, b, a, np.uint32(first + second)
+    for i, x in enumerate((a, b, c, d, e, f, g, h)):
+        state[i] = np.uint32(state[i] + x)
+
+
+@njit(nogil=True, cache=True)
+def _turned(x: np.uint32, by: int) -> np.uint32:
+    """Return a word rotated to the right."""
+    return np.uint32(x >> np.uint32(by) | x << np.uint32(32 - by))
+
+
+@njit(nogil=True, cache=True)
+def text_keys(letters: I32, sizes: I64, table: U8, widths: I64) -> U64:
+    """Hash one text after another, without leaving compiled code."""
+    out = np.empty((4, len(sizes)), np.uint64)
+    state, block, words = np.empty(8, np.uint32), np.empty(64, np.uint8), np.empty(64, np.uint32)
+    for i in range(len(sizes)):
+        state[:] = _SHA_START
+        filled, total = 0, 0
+        for j in range(sizes[i]):
+            letter = letters[i, j]
+            for k in range(widths[letter]):
+                block[filled] = table[letter, k]
+                filled, total = filled + 1, total + 1
+                if filled == 64:
+                    _add_block(state, block, words)
+                    filled = 0
+        block[filled] = 0x80
+        block[filled + 1 :] = 0
+        if filled >= 56:  # the length no longer fits
+            _add_block(state, block, words)
+            block[:] = 0
+        for k in range(8):
+            block[63 - k] = 8 * total >> 8 * k & 255
+        _add_block(state, block, words)
+        for k in range(4):
+            number = np.uint64(0)
+            for half in range(2):  # bytes of the digest, the lowest first
+                word = state[2 * k + half]
+                for byte in range(4):
+                    at = np.uint64(8 * (4 * half + byte))
+                    number |= np.uint64(word >> np.uint32(24 - 8 * byte) & np.uint32(255)) << at
+            out[k, i] = number
+    return out
 
 
 @njit(nogil=True, cache=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from murmurs.kernels import F64, FIRST, I64, U8, U32, U64, Shares
+from murmurs.kernels import F64, FIRST, I32, I64, U8, U32, U64, Shares
 from murmurs.numerics.xxh32 import buckets, hash_keys
 
 _ROWS = 255
@@ -131,6 +132,17 @@ def support_totals(seeds: U32, low: U32, width: U32, k: int) -> I64:
         hashes = hash_keys(keys[None, :], seeds[part, None])
         total += (hashes - low[part, None] < width[part, None]).sum(axis=0)
     return total
+
+
+def text_keys(letters: I32, sizes: I64, table: U8, widths: I64) -> U64:
+    """Hash one text after another."""
+    listed = [row[:width].tobytes() for row, width in zip(table, widths.tolist(), strict=True)]
+    digests = [
+        hashlib.sha256(b"".join([listed[letter] for letter in row[:size]])).digest()
+        for row, size in zip(letters.tolist(), sizes.tolist(), strict=True)
+    ]
+    by_text = np.frombuffer(b"".join(digests), "<u8").reshape(-1, 4)
+    return np.ascontiguousarray(by_text.T, np.uint64)
 
 
 def places(keys: U64, salt: int, rows: int, width: int, hashes: int) -> U32:

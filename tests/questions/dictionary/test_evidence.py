@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,10 +12,18 @@ import scipy.stats
 
 import murmurs as mm
 from murmurs.counts import Counts
+from murmurs.hashing import strings
 from murmurs.mechanisms.hashed.orr import ORR
-from murmurs.questions.dictionary.evidence import error_of_absent, weigh
+from murmurs.questions.dictionary import evidence
+from murmurs.questions.dictionary.evidence import Weighed, error_of_absent
 from murmurs.questions.dictionary.letters import Letters
+from murmurs.questions.dictionary.prior import prior_of
 from murmurs.questions.dictionary.search import Beam, _grown
+
+
+def weigh(counts: Counts, pieces: list[str], strong: Sequence[str] = ()) -> Weighed:
+    """The scores of pieces that are given as texts."""
+    return evidence.weigh(counts, strings.keys(pieces), pieces.__getitem__, strong)
 
 
 def root_of_deviance(hits: float, n: int, chance: float) -> float:
@@ -37,7 +46,23 @@ def test_scores_are_those_of_the_reports_in_the_bucket(width: int) -> None:
         expected = root_of_deviance(112 - 0.5, n, 1 / width)
         spread = max(1.0, math.sqrt(np.var(cells) / 100 / (1 - 1 / width)))
         assert seen.scores[0] == pytest.approx(expected / spread)
-        assert seen.errors[0] == pytest.approx(error_of_absent(orr, n) * spread)
+        assert seen.strong == ()
+
+
+@pytest.mark.parametrize("given", [(), ("+common",), ("+common", "+rare 7")])
+def test_pieces_that_are_known_to_be_strong_change_nothing_but_the_time(
+    given: tuple[str, ...],
+) -> None:
+    orr = ORR(2.0, 8, 256)
+    over, rng = orr.over(list(COMMON), complete=True), np.random.default_rng(3)
+    simulated = over.simulate(rng.multinomial(20_000, np.array(list(COMMON.values())) / 3000), rng)
+    counts, pieces = Counts(orr, simulated.n, simulated.cells), ["+common", "+nobody", "+rare 7"]
+    plain, known = weigh(counts, pieces), weigh(counts, pieces, given)
+    assert plain.strong == ("+common",)
+    assert set(known.strong) == {"+common", *given}
+    np.testing.assert_allclose(known.scores, plain.scores, atol=0.05)
+    assert plain.scores[0] > 20
+    assert abs(plain.scores[1]) < 5
 
 
 def scores_of_absent(
@@ -97,13 +122,26 @@ def test_the_error_of_an_absent_string_is_that_of_its_estimate() -> None:
 
 def test_all_combinations_of_letters_are_tried_first() -> None:
     letters = Letters("abcdefgh")
-    start = Beam([""], np.zeros(1, bool), np.zeros(1), np.zeros((1, 0)), np.zeros((1, 0)))
-    texts, ended, _, _ = _grown(start, letters, 5, 2000)
+    prior, nothing = prior_of(letters, 9), np.zeros((1, 0))
+    start = Beam(
+        np.zeros((1, 0), np.int32),
+        np.zeros(1, np.int64),
+        np.zeros(1, bool),
+        prior.start(),
+        np.zeros(1),
+        nothing,
+        nothing,
+    )
+    grown = _grown(start, letters, prior, 0, 5, 500_000)
+    rows = zip(grown.codes.tolist(), grown.sizes.tolist(), strict=True)
+    texts = [letters.text(row[:size]) for row, size in rows]
     every = ["".join(t) for k in range(1, 6) for t in itertools.product("abcdefgh", repeat=k)]
     assert sorted(texts) == sorted(every)
-    assert {text for text, is_whole in zip(texts, ended, strict=True) if not is_whole} == {
+    assert {text for text, is_whole in zip(texts, grown.ended, strict=True) if not is_whole} == {
         text for text in every if len(text) == 5
     }
+    few = _grown(start, letters, prior, 0, 5, 100)
+    assert (few.sizes == 5).sum() <= 100
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])

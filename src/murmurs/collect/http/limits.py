@@ -35,17 +35,17 @@ class Limits:
     """
 
     body: int = MIB
-    """Bytes of a body without a token; longer ones are refused while they arrive."""
+    """Bytes of a body; longer ones are refused while they arrive."""
     json: int = 128 * KIB
-    """Bytes of a JSON body without a token."""
+    """Bytes of a JSON body: in memory it may take forty times its length."""
     submissions: int = 100
-    """Submissions in one request without a token."""
+    """Submissions in one request."""
     people: int = 100
-    """People in one request without a token."""
+    """People in one request."""
     token_body: int = 16 * MIB
     """Bytes of a body with a token."""
     token_json: int = MIB
-    """Bytes of a JSON body with a token: in memory it may take forty times its length."""
+    """Bytes of a JSON body with a token."""
     token_submissions: int = 1000
     """Submissions in one request with a token."""
     token_people: int = 1_000_000

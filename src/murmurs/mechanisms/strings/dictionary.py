@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from murmurs.boundary.checks import shown, whole
 from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.mechanisms.strings.ngrams import LONGEST, NGrams, chosen
-from murmurs.mechanisms.strings.prefix_levels import MOST_FIRST, planned
+from murmurs.mechanisms.strings.prefix_levels import MOST_FIRST, Like, planned
 from murmurs.mechanisms.strings.prefixes import Prefixes
 
 DictionaryMethod = Literal["prefix", "ngrams"]
@@ -23,11 +23,14 @@ def planned_dictionary(
     letters: int = 41,
     *,
     method: DictionaryMethod = "prefix",
+    like: Like = "words",
     salt: int = 0,
 ) -> Prefixes | NGrams:
     """Return the mechanism for strings of at most ``longest`` letters of an alphabet.
 
-    ``letters`` is the size of the alphabet that strings are looked for in.
+    ``letters`` is the size of the alphabet that strings are looked for in. ``like`` says what
+    strings are like: "words" have many lengths, as paths and names do; "identifiers" are all about
+    as long as ``longest``. It decides how many people are asked for which prefixes.
 
     >>> planned_dictionary(3.0, longest=6).lengths
     (3, 4, 5, 6)
@@ -37,7 +40,11 @@ def planned_dictionary(
     if method not in get_args(DictionaryMethod):
         raise ValueError(f"method must be 'prefix' or 'ngrams', not {shown(method)}")
     if method == "prefix":
-        return planned(epsilon, longest, letters, salt=salt)
+        return planned(epsilon, longest, letters, like=like, salt=salt)
+    if like != "words":
+        raise ValueError(
+            f"like is for the method 'prefix', not for n-grams: leave out {shown(like)}"
+        )
     return _ngrams(epsilon, longest, letters, salt)
 
 

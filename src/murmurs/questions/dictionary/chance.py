@@ -20,7 +20,8 @@ from murmurs.mechanisms.strings.prefix_levels import MOST_FIRST
 from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantiles_of_logs, normal_tail
-from murmurs.questions.dictionary.search import LEAST
+from murmurs.questions.dictionary.passes import BEAM
+from murmurs.questions.dictionary.search import LEAST, SEVERAL
 
 NEARLY_ALWAYS = 0.95
 """The chance with which strings at the noise floor are found."""
@@ -28,18 +29,17 @@ NEARLY_ALWAYS = 0.95
 ERROR_RATE = 0.05
 """The error rate of the search that the floor is for."""
 
-LOST = -math.log(2000) - 1.5
-"""The total below which a prefix falls out of a beam of 2000.
+LOST = -math.log(BEAM) - 2.0
+"""The total below which a prefix falls out of the beam.
 
-The totals of all prefixes are logarithms of numbers that sum to about one, so 2000 of them are less
-than 1 / 2000 on average, and the last of these is some times smaller.
+The totals of all prefixes are logarithms of numbers that sum to about one, so those kept are less
+than one over their number on average, and the last of them is some times smaller.
 """
 
-SURPRISE = 1.0
+SURPRISE = 0.1
 """What a letter costs more than if all were equally likely.
 
-The letter model has learnt from other strings, and expects other letters after the same two. For
-such a letter the cost is up to log 10 more, after letters that it has not seen none.
+The letter model has learnt from other strings, and may expect other letters.
 """
 
 CROWDED = 0.25
@@ -74,7 +74,7 @@ def chance_of(mechanism: Prefixes, people: float, share: float, length: int) -> 
     [0.0, 0.1, 1.0]
     """
     path = _path(mechanism, people, share, min(length, mechanism.lengths[-1]))
-    return _kept(path) * _accepted(path, share)
+    return _kept(path, share) * _accepted(path, share)
 
 
 def usual_length(mechanism: Prefixes) -> int:
@@ -116,7 +116,7 @@ def people_needed(mechanism: Prefixes, share: float, length: int | None = None) 
 
     >>> from murmurs.mechanisms.strings.prefix_levels import planned
     >>> people_needed(planned(4.0, longest=20, letters=38), 0.01)
-    262000
+    259000
     """
     share = real(share, "share", 1e-9, 1.0)
     length = usual_length(mechanism) if length is None else length
@@ -144,7 +144,8 @@ def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Pat
     # Rarer strings, which are not solved for, share a bucket with it in some of the cohorts.
     collisions = 1 + CROWDED * share * null / ((1 - null) * cohorts) / errors**2
     held = min(null + gain * share, 1 - 1e-12)
-    seen = np.maximum(held - 0.5 / n, null * (1 + 1e-9))  # half a report is taken off, see evidence
+    # Half a report is taken off, see `evidence`, and half since numbers of reports are whole.
+    seen = np.maximum(held - 1 / n, null * (1 + 1e-9))
     deviance = seen * np.log(seen / null) + (1 - seen) * np.log((1 - seen) / (1 - null))
     scores = np.sqrt(2 * n * np.maximum(deviance, 0))
     slopes = np.log(seen * (1 - null) / (null * (1 - seen))) / np.maximum(scores, 1e-12)
@@ -169,26 +170,26 @@ def _prices(mechanism: Prefixes, length: int) -> tuple[Floats, int]:
     return prices, whole
 
 
-def _kept(path: _Path) -> float:
+def _kept(path: _Path, share: float) -> float:
     """Return the probability that the string stays in the beam at all levels.
 
-    Its total is at most 0 after each level, less the price of the next letters, plus the
-    log-likelihood ratio of the next score. The law of totals is followed on a grid.
+    Its total is at most that of one among all strings that are as common after each level, less
+    the price of the next letters, plus the log-likelihood ratio of the next score. The law of
+    totals is followed on a grid.
     """
-    edges = np.linspace(LOST, 0.0, STATES)
+    most = math.log(share)
+    edges = np.linspace(min(LOST, most - 1.0), most, STATES)
     totals, law = np.zeros(1), np.ones(1)
     inner = (edges[1:] + edges[:-1]) / 2
-    for price, score, spread, smallest in zip(
+    for price, score, spread, least in zip(
         path.prices, path.scores, path.spreads, path.smallest, strict=True
     ):
         ratios = edges[None, :] - (totals[:, None] - price)
         needed = np.where(
-            ratios >= smallest**2 / 2,
-            np.sqrt(2 * np.maximum(ratios, 0)),
-            ratios / smallest + smallest / 2,
+            ratios >= least**2 / 2, np.sqrt(2 * np.maximum(ratios, 0)), ratios / least + least / 2
         )
         above = law @ normal_tail((needed - score) / spread)
-        totals, law = np.append(inner, 0.0), np.append(above[:-1] - above[1:], above[-1])
+        totals, law = np.append(inner, most), np.append(above[:-1] - above[1:], above[-1])
     return float(law.sum())
 
 
@@ -199,7 +200,7 @@ def _accepted(path: _Path, share: float) -> float:
     """
     asked = np.cumsum(path.people[::-1])[::-1]
     together = np.cumsum((path.scores * np.sqrt(path.people))[::-1])[::-1] / np.sqrt(asked)
-    logs = np.cumsum(path.prices[::-1])[::-1] + math.log(len(asked))
+    logs = np.cumsum(path.prices[::-1])[::-1] + SEVERAL
     logs[1:] -= math.log(share)
     needed = -normal_quantiles_of_logs(np.minimum(math.log(ERROR_RATE) - logs, -1e-9))
     chances = normal_tail((needed - together) / path.spreads)

@@ -13,6 +13,7 @@ from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control
 from murmurs.mechanisms.strings.dictionary import DictionaryMethod, planned_dictionary
 from murmurs.mechanisms.strings.ngrams import NGrams
+from murmurs.mechanisms.strings.prefix_levels import Like
 from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.questions.dictionary.discovery import Discovery
 from murmurs.questions.dictionary.finding import discover
@@ -31,7 +32,8 @@ class Dictionary(Question):
     Each person reports once, about a prefix of the string, with all of ``epsilon``. ``longest`` is
     the number of letters up to which strings are looked for, and ``alphabet`` the letters that
     they may consist of; people may answer any string. With ``people``, how many will answer,
-    `floor` says which shares can be found.
+    `floor` says which shares can be found. Words, names and paths have many lengths; if all strings
+    are about as long as ``longest``, ``like="identifiers"`` finds more of them.
 
     With ``method="ngrams"``, each person reports the whole string and two n-grams of it, each with
     a third of ``epsilon``: the published method, which finds far fewer strings.
@@ -58,6 +60,7 @@ class Dictionary(Question):
         people: int | None = None,
         method: DictionaryMethod = "prefix",
         *,
+        like: Like = "words",
         mechanism: Searched | None = None,
         labels: Sequence[str] = (),
         ordered: bool = False,
@@ -68,7 +71,9 @@ class Dictionary(Question):
         if mechanism is None:
             if epsilon is None:
                 raise ValueError("a dictionary needs an epsilon or a mechanism: Dictionary(4.0)")
-            mechanism = planned_dictionary(epsilon, longest, len(self.alphabet), method=method)
+            mechanism = planned_dictionary(
+                epsilon, longest, len(self.alphabet), method=method, like=like
+            )
         super().__init__(name, labels, cast(Any, mechanism), text, ordered=ordered)
         if not isinstance(mechanism, Prefixes | NGrams):
             raise TypeError(f"{self.called} has {shown(mechanism)}, which cannot be searched")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
-from murmurs.hashing.layout import Layout
+from murmurs.hashing import strings
+from murmurs.hashing.layout import Keyed, Layout
 from murmurs.inference.fitting import fitted
 from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.numerics.arrays import Floats
@@ -30,19 +32,6 @@ ENOUGH_FOR_SPREAD = 1000
 """Pieces from which the spread of the scores is estimated: nearly all of them are absent."""
 
 
-@dataclass(frozen=True, eq=False)
-class PieceEvidence:
-    """The estimated share of each piece, its score, and its standard error if it is absent.
-
-    A score is the signed root of the deviance of an absent piece: a standard normal number if the
-    piece is absent, also where few reports make the share itself skewed.
-    """
-
-    shares: Floats
-    scores: Floats
-    errors: Floats
-
-
 def error_of_absent(mechanism: ORR, n: float) -> float:
     """Return the standard error of the share of a string that nobody holds, for n reports.
 
@@ -53,45 +42,69 @@ def error_of_absent(mechanism: ORR, n: float) -> float:
     return math.sqrt(chance / ((1 - chance) * max(n, 1e-9))) / gain
 
 
-def weigh(counts: Counts, pieces: Sequence[str]) -> PieceEvidence:
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The score of each piece, and the pieces that are solved for because so many hold them.
+
+    A score is the signed root of the deviance of an absent piece: a standard normal number if the
+    piece is absent, also where few reports make the share itself skewed.
+    """
+
+    scores: Floats
+    strong: tuple[str, ...]
+
+
+def weigh(
+    counts: Counts,
+    keys: NDArray[np.uint64],
+    piece: Callable[[int], str],
+    expected_strong: Sequence[str] = (),
+) -> Weighed:
     """Weigh each piece beside the strong ones, which are solved for together.
 
-    Buckets count by the inverse of their variance: one that holds a strong piece varies more, by
-    its noise and by how many people of the cohort hold it.
+    ``keys`` are those of the pieces, ``piece(i)`` is piece number i. Pieces that are known to be
+    strong are solved for from the beginning. Buckets count by the inverse of their variance: one
+    that holds a strong piece varies more, by its noise and by how many people of the cohort hold
+    it.
     """
     mechanism = cast(ORR, counts.mechanism)
-    layout = mechanism.layout_of(pieces)
+    layout = Keyed(keys, mechanism.cohorts, mechanism.width, mechanism.salt)
     channel = mechanism.channel.conditioned_on(counts.cells)
     masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
-    expected = np.full_like(masses, 1 / mechanism.width)
-    solved: dict[int, float] = {}
+    n, solved = max(counts.n, 1), dict.fromkeys(expected_strong, 0.0)
     for last in (*[False] * SETTLED, True):
+        expected = np.full_like(masses, 1 / mechanism.width)
+        if solved:
+            few = counts.over(list(solved))
+            found = fitted(few).unbiased
+            expected = cast(Tables, few.channel).masses(found)
+            solved = dict(zip(solved, found[:-1].tolist(), strict=True))
         law = float(channel.miss) + gain * np.clip(expected, 0, 1)
         observed = _unexpected(float(channel.miss) + gain * masses, law, counts.n * parts)
         weights = parts * gain**2 / observed
         shares, information = _added(layout, weights, masses - expected)
-        for number, share in solved.items():
-            shares[number] += share
-        spread = _spread(weights, masses - expected, max(counts.n, 1))
-        errors = spread / np.sqrt(max(counts.n, 1) * information)
+        spread = _spread(weights, masses - expected, n)
+        errors = spread / np.sqrt(n * information)
         strong = np.flatnonzero(shares > STRONG * errors)
-        strong = strong[np.argsort(-shares[strong], kind="stable")][:MOST_STRONG]
-        if last or not len(strong) or set(strong.tolist()) == set(solved):
+        own = [piece(i) for i in strong[np.argsort(-shares[strong], kind="stable")].tolist()]
+        more = [text for text in own if text not in solved][: max(MOST_STRONG - len(solved), 0)]
+        if last or not more:
             break
-        few = counts.over([pieces[i] for i in strong.tolist()])
-        found = fitted(few).unbiased
-        expected = cast(Tables, few.channel).masses(found)
-        solved = dict(zip(strong.tolist(), found[:-1].tolist(), strict=True))
+        solved |= dict.fromkeys(more, 0.0)
+    if solved:
+        own_keys = strings.keys(solved)[0]
+        order = np.argsort(own_keys)
+        at = order[np.minimum(np.searchsorted(own_keys, keys[0], sorter=order), len(order) - 1)]
+        shares += np.where(own_keys[at] == keys[0], np.array(list(solved.values()))[at], 0.0)
     counted = gain * (1 - 1 / mechanism.width)
     scores = _scores(shares, counts.n, information, counted) / spread
     if spread > 1:
         chance = float(_chance(np.array(_average(weights)), counted))
-        usual = (1 - 2 * chance) / math.sqrt(max(counts.n, 1) * chance * (1 - chance))
+        usual = (1 - 2 * chance) / math.sqrt(n * chance * (1 - chance))
         scores = _skewed(scores, weights, masses - expected, usual / spread**3)
     if len(scores) > ENOUGH_FOR_SPREAD:
-        more = max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
-        scores, errors = scores / more, errors * more
-    return PieceEvidence(shares, scores, errors)
+        scores /= max(1.0, float(1.4826 * np.median(np.abs(scores - np.median(scores)))))
+    return Weighed(scores, tuple(solved))
 
 
 def _unexpected(seen: Floats, law: Floats, n: Floats) -> Floats:

@@ -24,12 +24,10 @@ from murmurs.numerics.simplex import plausible
 from murmurs.questions.dictionary.discovery import Discovery
 from murmurs.questions.dictionary.letters import ALPHABET, Letters, letters_of
 from murmurs.questions.dictionary.ngrams.strings import FoundByNGrams, search_ngrams
+from murmurs.questions.dictionary.passes import BEAM, searched
 from murmurs.questions.dictionary.power import Searched
-from murmurs.questions.dictionary.search import MOST_BEGINNINGS, Found, Progress, search
+from murmurs.questions.dictionary.search import MOST_BEGINNINGS, Found, Progress
 from murmurs.questions.dictionary.shares import fit_of
-
-BEAM = 2000
-"""Prefixes that are kept at each level."""
 
 MUCH = 0.25
 """The share of "(other)" from which a note says what may be in it."""
@@ -48,8 +46,9 @@ def discover(
     """Find the strings that enough people hold, from counts of `Prefixes` or `NGrams`.
 
     ``alphabet`` are the letters that strings may consist of. The rest is for prefixes: if a
-    ``corpus`` of similar strings is given, the letter model is learnt from it, otherwise from the
-    prefixes that are found; ``beam`` prefixes (2000 by default) are kept at each level.
+    ``corpus`` of similar strings is given, its strings and others with similar letters are more
+    likely beforehand; ``beam`` prefixes (10,000 by default) are kept at each level, twice as many
+    at the first ones.
     """
     mechanism = _mechanism_of(counts)
     if counts.n == 0:
@@ -74,18 +73,11 @@ def discover(
         )
         notes = () if by_ngrams.all_tested else (_NOT_ALL.format(f"{by_ngrams.tried:,}"),)
         return _accept(counts, mechanism, letters, by_ngrams, error_rate, control, notes)
-    if known:
-        _learn_from(letters, known)
-    else:
+    usable = _usable(letters, known, mechanism.longest) if known else []
+    if not usable:
         _check_beginnings(letters, mechanism)
-    found = search(
-        counts,
-        mechanism,
-        letters,
-        beam=whole(BEAM if beam is None else beam, "beam", 1, 10**6),
-        learn=not known,
-        progress=progress,
-    )
+    kept = whole(BEAM if beam is None else beam, "beam", 1, 10**6)
+    found = searched(counts, mechanism, letters, usable, kept, progress)
     return _accept(counts, mechanism, letters, found, error_rate, control, ())
 
 
@@ -180,15 +172,15 @@ def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
         )
 
 
-def _learn_from(letters: Letters, corpus: list[str]) -> None:
-    known = set(letters.alphabet)
-    usable = [text for text in corpus if known.issuperset(text)]
+def _usable(letters: Letters, corpus: list[str], longest: int) -> list[str]:
+    """Return the different strings of a corpus that can be found, cut at the longest length."""
+    usable = list(dict.fromkeys(text[:longest] for text in corpus if letters.covers(text)))
     if not usable:
         raise ValueError(
             f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
             f"{shown(letters.alphabet)}"
         )
-    letters.learn(usable, [True] * len(usable), np.ones(len(usable)))
+    return usable
 
 
 def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control) -> list[int]:

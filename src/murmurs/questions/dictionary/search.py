@@ -1,16 +1,14 @@
-"""The search for strings: prefixes grow letter by letter while the levels support them.
+"""One pass of the search for strings: prefixes grow letter by letter while the levels support them.
 
-A wide beam of prefixes is kept, ranked by a lower cumulative sum of log-likelihood ratios: what
-every run of recent levels says at least for the prefix, so that an early accident is forgotten and
-a later contradiction is not. Strings that ended stay in the beam, and each later level tests them
-again. A letter model, learnt from the prefixes found so far or from a corpus, says beforehand which
-letters are likely next.
+A wide beam of prefixes is kept, ranked by how likely their letters are beforehand and by the
+likelihood ratios of all levels so far. Strings that ended stay in the beam, and each later level
+tests them again.
 
 A string is accepted if the levels after the point at which it left all others together pay for the
 search: a false string shares a prefix with a true one up to some level, and after it all levels are
-noise to it. Their joint p-value is multiplied by one over the probability that the letter model
-gave to the letters in between (a weighted Bonferroni bound), by the number of prefixes it could
-have left, and by the number of levels at which it could have.
+noise to it. Their joint p-value is multiplied by one over the prior probability of the letters in
+between (a weighted Bonferroni bound), and by the number of prefixes it could have left. It must be
+small at every level at which the string may have left another.
 """
 
 from __future__ import annotations
@@ -24,26 +22,35 @@ from numpy.typing import NDArray
 
 from murmurs.counts import Counts
 from murmurs.hashing.pieces import GOES_ON, WHOLE
-from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import log_normal_tail, normal_quantiles_of_logs
-from murmurs.questions.dictionary.evidence import PieceEvidence, error_of_absent, weigh
-from murmurs.questions.dictionary.letters import Letters
+from murmurs.questions.dictionary.evidence import weigh
+from murmurs.questions.dictionary.letters import Codes, Letters
+from murmurs.questions.dictionary.model import FEWEST, LetterModel, seen_in
+from murmurs.questions.dictionary.prior import Prior, Spelled, joined
 
-LEAST = 8.0
+LEAST = 6.5
 """The smallest share worth finding, in standard errors of all people together."""
 
 MOST_BEGINNINGS = 500_000
 """Beginnings that are all tried at the first level; more only if a corpus says which are likely."""
 
-MOST_TRIED = 200_000
-"""The most prefixes that are tried at each later level, those that are likely beforehand.
+FIRM = 4.0
+"""The log-likelihood ratio, less the price of letters, from which a prefix is taken as real."""
 
-It bounds time and memory with large alphabets; 2000 prefixes and 99 letters stay below it.
+BROAD = 5
+"""Levels that are searched twice as broadly as the others."""
+
+MOST_EXTENDED = 2**22
+"""The most extensions of prefixes by one letter that are ranked, which bounds memory."""
+
+SEVERAL = 0.5
+"""The logarithm of what p-values are multiplied by since a string may leave others at any letter.
+
+With this number, chosen on simulated surveys, an adjusted p-value of 0.05 gave less than 0.05 false
+strings in a survey. A factor for each level would be safe and far too much: what is false must
+pass at every letter after the one at which it left.
 """
-
-FIRM = 2.0
-"""Score from which a prefix is taken as real when the letter model learns."""
 
 Progress = Callable[[int, int], None]
 """Called after each step with the number of steps done and of all steps."""
@@ -51,12 +58,30 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Beam:
-    """Prefixes under consideration, with their evidence at each level so far."""
+    """Prefixes under consideration, with their evidence and the price of their letters by level.
 
-    texts: list[str]
+    ``codes`` are the numbers of their letters, ``sizes`` how many there are. Those that have not
+    ended all have the same length.
+    """
+
+    codes: Codes
+    sizes: Integers
     ended: NDArray[np.bool_]
+    spelled: Spelled
     totals: Floats
     scores: Floats
+    prices: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """Prefixes to be tried at a level: the number in the beam each came from, and the new price."""
+
+    codes: Codes
+    sizes: Integers
+    ended: NDArray[np.bool_]
+    spelled: Spelled
+    parents: Integers
     prices: Floats
 
 
@@ -90,116 +115,193 @@ class Found:
         return np.asarray(spare.min(axis=1) / np.sqrt(self.asked[self.whole]))
 
 
+@dataclass(frozen=True)
+class Breadth:
+    """How many prefixes are kept at a level, and how many are tried.
+
+    Strings are lost while they are short, so the first levels are searched twice as broadly.
+    """
+
+    kept: int
+    tried: int
+
+    def at(self, number: int, size: int) -> Breadth:
+        """Return the breadth at a level, for so many letters."""
+        more = 2 if number < BROAD else 1
+        return Breadth(max(1, min(more * self.kept, MOST_EXTENDED // size)), more * self.tried)
+
+
 def search(
-    counts: Counts,
-    mechanism: Prefixes,
+    levels: Sequence[Counts],
+    lengths: Sequence[int],
     letters: Letters,
+    prior: Prior,
+    breadth: Breadth,
     *,
-    beam: int,
-    learn: bool,
-    progress: Progress | None = None,
+    sure: int = 1,
+    learn: bool = False,
+    strong: list[tuple[str, ...]],
+    progress: Callable[[], None] = lambda: None,
 ) -> Found:
-    """Return all strings that are left in the beam after the last level."""
-    levels = [mechanism.at_level(counts, i) for i in range(len(mechanism.levels))]
+    """Return all strings that are left in the beam after the last level.
+
+    ``sure`` is how many strings there are at least, by an earlier pass. With ``learn``, the letters
+    are learnt on the way from the prefixes that are firm. ``strong`` are the pieces of each level
+    that many people hold, by an earlier pass; they are replaced by those of this one.
+    """
     people = np.array([level.n for level in levels], np.float64)
-    smallest = LEAST * error_of_absent(mechanism.level(0), people.sum())
-    kept = Beam([""], np.zeros(1, bool), np.zeros(1), np.zeros((1, 0)), np.zeros((1, 0)))
+    kept = Beam(
+        np.zeros((1, 0), np.int32),
+        np.zeros(1, np.int64),
+        np.zeros(1, bool),
+        prior.start(),
+        np.zeros(1),
+        np.zeros((1, 0)),
+        np.zeros((1, 0)),
+    )
     known, tried = [1], 0
-    for number, (level, length) in enumerate(zip(levels, mechanism.lengths, strict=True)):
-        before = mechanism.lengths[number - 1] if number else 0
-        texts, ended, parents, prices = _grown(kept, letters, length - before, beam)
-        marks = [WHOLE if is_whole else GOES_ON for is_whole in ended.tolist()]
-        seen = weigh(level, [mark + text for mark, text in zip(marks, texts, strict=True)])
-        tried += len(texts)
-        ratios = _log_ratios(seen, smallest)
-        totals = np.minimum(kept.totals[parents], 0) + prices + ratios
-        best = np.argsort(-totals, kind="stable")[:beam]
+    for number, (level, length) in enumerate(zip(levels, lengths, strict=True)):
+        before = lengths[number - 1] if number else 0
+        broad = breadth.at(number, letters.size)
+        most = broad.tried if number else MOST_BEGINNINGS
+        grown = _grown(kept, letters, prior, before, length, most)
+
+        def piece(i: int, grown: Grown = grown) -> str:
+            text = letters.text(grown.codes[i, : grown.sizes[i]].tolist())
+            return (WHOLE if grown.ended[i] else GOES_ON) + text
+
+        keys = letters.keys(grown.codes, grown.sizes, grown.ended)
+        seen = weigh(level, keys, piece, strong[number])
+        strong[number] = seen.strong
+        tried += len(grown.sizes)
+        ratios = _log_ratios(seen.scores, LEAST * math.sqrt(people[number] / people.sum()))
+        totals = kept.totals[grown.parents] + grown.prices + ratios
+        best = _largest(totals, broad.kept)
+        own = grown.parents[best]
+        firm = totals[best] > FIRM
+        known.append(max(1, int(firm.sum()), sure))
         kept = Beam(
-            [texts[i] for i in best],
-            ended[best],
-            totals[best],
-            np.column_stack([kept.scores[parents[best]], seen.scores[best]]),
-            np.column_stack([kept.prices[parents[best]], prices[best]]),
+            grown.codes[best],
+            grown.sizes[best],
+            grown.ended[best],
+            grown.spelled[best],
+            np.minimum(totals[best], -math.log(known[-1])),
+            np.column_stack([kept.scores[own], seen.scores[best]]),
+            np.column_stack([kept.prices[own], grown.prices[best]]),
         )
-        firm = np.flatnonzero(kept.totals > FIRM)
-        known.append(max(1, len(firm)))
-        if learn and len(firm):
-            weights = np.sqrt(np.maximum(seen.shares[best][firm], 1e-6))
-            letters.learn([kept.texts[i] for i in firm], kept.ended[firm].tolist(), weights)
-        if progress is not None:
-            progress(number + 1, len(levels))
-    sizes = np.array([len(text) for text in kept.texts])
-    is_whole = kept.ended | (sizes == mechanism.lengths[-1])
-    first = np.searchsorted(mechanism.lengths[:-1], sizes, side="right")
-    later, logs, asked = _joint(kept, people, known)
-    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
-    return Found(kept.texts, log_p, tried, later, logs, asked, first)
+        if learn and firm.sum() >= FEWEST:
+            texts = [letters.text(row[:size]) for row, size in _rows(kept, firm)]
+            prior = Prior(LetterModel(seen_in(letters, texts, kept.ended[firm].tolist()), 1, 10.0))
+        progress()
+    return _judged(kept, letters, prior, lengths, people, known, tried)
+
+
+def _log_ratios(scores: Floats, least: float) -> Floats:
+    """Return log-likelihood ratios of the best share above the smallest one, to none at all."""
+    return np.where(scores > least, scores**2 / 2, least * scores - least**2 / 2)
+
+
+def _rows(kept: Beam, chosen: NDArray[np.bool_]) -> list[tuple[list[int], int]]:
+    return list(zip(kept.codes[chosen].tolist(), kept.sizes[chosen].tolist(), strict=True))
+
+
+def _largest(values: Floats, most: int) -> Integers:
+    """Return the places of the largest values, the largest first; of equal ones the earlier."""
+    if len(values) > most:
+        limit = np.partition(values, len(values) - most)[len(values) - most]
+        places = np.flatnonzero(values >= limit)
+    else:
+        places = np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")][:most]
 
 
 def _grown(
-    kept: Beam, letters: Letters, steps: int, beam: int
-) -> tuple[list[str], NDArray[np.bool_], Integers, Floats]:
-    """Return all strings that go on from the beam by some letters or end on the way.
+    kept: Beam, letters: Letters, prior: Prior, before: int, length: int, most: int
+) -> Grown:
+    """Return all strings that go on from the beam up to a length or end on the way.
 
-    With each comes the number of the prefix it came from, and the log-probability of its letters.
+    Of more than ``most``, those are taken that are most likely beforehand.
     """
     parents = np.flatnonzero(~kept.ended)
-    texts = [kept.texts[i] for i in parents]
-    contexts = np.array([letters.context(text) for text in texts], np.int64).reshape(-1, 2)
-    prices = np.zeros(len(texts))
-    end = letters.size - 1
-    done: list[tuple[list[str], Integers, Floats]] = []
-    for _ in range(steps):
-        logs = prices[:, None] + letters.after(contexts)
-        if texts == [""]:
-            logs[:, end] = -np.inf  # the empty string is no answer
-        ranked = np.minimum(kept.totals[parents], 0)[:, None] + logs
-        most = max(beam, min(beam * letters.size, MOST_TRIED))
-        if kept.texts == [""]:
-            most = max(most, MOST_BEGINNINGS)
-        chosen = np.flatnonzero(np.isfinite(ranked.ravel()))
-        if len(chosen) > most:
-            order = np.argsort(-ranked.ravel()[chosen], kind="stable")[:most]
-            chosen = np.sort(chosen[order])
+    codes, spelled = kept.codes[parents], kept.spelled[parents]
+    prices = np.zeros(len(parents))
+    parts: list[Grown] = []
+    for size in range(before, length):
+        steps, logs = prior.after(spelled, size)
+        if not size:
+            steps[:, letters.end] = -np.inf  # the empty string is no answer
+        steps += prices[:, None]
+        ranked = (kept.totals[parents][:, None] + steps).ravel()
+        chosen = np.sort(_largest(ranked, min(most, int(np.isfinite(ranked).sum()))))
         origin, letter = np.divmod(chosen, letters.size)
-        stops = letter == end
-        stopped = origin[stops]
-        done.append(([texts[i] for i in stopped], parents[stopped], logs.ravel()[chosen[stops]]))
-        origin, letter, chosen = origin[~stops], letter[~stops], chosen[~stops]
-        alphabet = letters.alphabet
-        pairs = zip(origin.tolist(), letter.tolist(), strict=True)
-        texts = [texts[i] + alphabet[j] for i, j in pairs]
-        contexts = np.column_stack([contexts[origin, 1], letter])
-        parents, prices = parents[origin], logs.ravel()[chosen]
-    old = np.flatnonzero(kept.ended)
-    ended_texts = [text for part, _, _ in done for text in part] + [kept.texts[i] for i in old]
-    ended_parents = np.concatenate([*(part for _, part, _ in done), old])
-    ended_prices = np.concatenate([*(part for _, _, part in done), np.zeros(len(old))])
-    flags = np.concatenate([np.zeros(len(texts), bool), np.ones(len(ended_texts), bool)])
-    return (
-        texts + ended_texts,
-        flags,
-        np.concatenate([parents, ended_parents]).astype(np.int64),
-        np.concatenate([prices, ended_prices]),
+        price, log = steps.ravel()[chosen], logs.ravel()[chosen]
+        stops = letter == letters.end
+        at = origin[stops]
+        sizes = np.full(len(at), size)
+        parts.append(_over(codes[at], sizes, spelled[at], parents[at], price[stops], length))
+        origin, letter = origin[~stops], letter[~stops]
+        codes = np.column_stack([codes[origin], letter.astype(np.int32)])
+        spelled = prior.follow(spelled[origin], size, letter, log[~stops])
+        parents, prices = parents[origin], price[~stops]
+    old, going = np.flatnonzero(kept.ended), np.zeros(len(codes), bool)
+    nothing = np.zeros(len(old))
+    parts.append(_over(kept.codes[old], kept.sizes[old], kept.spelled[old], old, nothing, length))
+    parts.insert(0, Grown(codes, np.full(len(codes), length), going, spelled, parents, prices))
+    return Grown(
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.ended for part in parts]),
+        joined([part.spelled for part in parts]),
+        np.concatenate([part.parents for part in parts]),
+        np.concatenate([part.prices for part in parts]),
     )
 
 
-def _log_ratios(seen: PieceEvidence, smallest: float) -> Floats:
-    """Return log-likelihood ratios of the best share above the smallest one, to none at all."""
-    linear = (seen.shares * smallest - smallest**2 / 2) / seen.errors**2
-    return np.where(seen.shares >= smallest, seen.scores**2 / 2, linear)
+def _over(
+    codes: Codes,
+    sizes: Integers,
+    spelled: Spelled,
+    parents: Integers,
+    prices: Floats,
+    length: int,
+) -> Grown:
+    """Return strings that ended, with room for as many letters as those that go on."""
+    room = np.zeros((len(codes), length - codes.shape[1]), np.int32)
+    return Grown(
+        np.hstack([codes, room]), sizes, np.ones(len(codes), bool), spelled, parents, prices
+    )
 
 
-def _joint(kept: Beam, people: Floats, known: Sequence[int]) -> tuple[Floats, Floats, Floats]:
-    """Return the scores from each level on, what p-values are multiplied by, and the people."""
-    levels = len(people)
-    weighted = kept.scores * np.sqrt(people)
+def _judged(
+    kept: Beam,
+    letters: Letters,
+    prior: Prior,
+    lengths: Sequence[int],
+    people: Floats,
+    known: Sequence[int],
+    tried: int,
+) -> Found:
+    """Return the strings of the last beam with the evidence for them."""
+    texts = [letters.text(row[:size]) for row, size in _rows(kept, np.ones(len(kept.sizes), bool))]
+    is_whole = kept.ended | (kept.sizes == lengths[-1])
+    prices = kept.prices.copy()
+    for i in np.flatnonzero(is_whole):
+        if texts[i] in prior.trained:
+            prices[i] = _by_level(prior.without_itself(texts[i]), lengths)
     asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
-    later = _from_the_end(weighted) / np.sqrt(asked)
-    logs = np.log(np.array(known[:levels], np.float64)) + math.log(levels)
-    logs = logs - _from_the_end(kept.prices)
-    logs[:, 1:][kept.prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
-    return later, logs, asked
+    later = _from_the_end(kept.scores * np.sqrt(people)) / np.sqrt(asked)
+    logs = np.log(np.array(known[: len(people)], np.float64)) + SEVERAL - _from_the_end(prices)
+    logs[:, 1:][prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
+    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
+    first = np.searchsorted(lengths[:-1], kept.sizes, side="right")
+    return Found(texts, log_p, tried, later, logs, asked, first)
+
+
+def _by_level(logs: Floats, lengths: Sequence[int]) -> Floats:
+    """Return the log-probabilities of a string's letters, added up between the lengths."""
+    return np.array(
+        [float(logs[a:b].sum()) for a, b in zip((0, *lengths[:-1]), lengths, strict=True)]
+    )
 
 
 def _from_the_end(table: Floats) -> Floats:

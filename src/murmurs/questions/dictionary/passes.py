@@ -1,0 +1,75 @@
+"""Several passes of the search: what one finds tells the next which letters are likely.
+
+The first pass is narrow and finds the strings that most people hold. The letters are learnt from
+them, a wide pass follows, and another with the letters of what that one found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from murmurs.counts import Counts
+from murmurs.mechanisms.strings.prefixes import Prefixes
+from murmurs.questions.dictionary.letters import Letters
+from murmurs.questions.dictionary.prior import prior_of
+from murmurs.questions.dictionary.search import Breadth, Found, Progress, search
+
+PASSES = 3
+
+BEAM, NARROW = 10_000, 0.2
+"""Prefixes that are kept at each level, and the part of them that is kept in the first pass."""
+
+TRIED = 20
+"""Prefixes that are tried at each level, for each that is kept."""
+
+UNSEEN = 2
+"""There are so many times the strings that were found, at the least: others are too rare."""
+
+SURE = math.log(0.05)
+"""The adjusted p-value below which letters are learnt from a string."""
+
+
+def searched(
+    counts: Counts,
+    mechanism: Prefixes,
+    letters: Letters,
+    known: Sequence[str] = (),
+    beam: int = BEAM,
+    progress: Progress | None = None,
+) -> Found:
+    """Return what the last pass found; ``known`` are the different strings of a corpus."""
+    levels = [mechanism.at_level(counts, i) for i in range(len(mechanism.levels))]
+    steps, done = PASSES * len(levels), 0
+    strong: list[tuple[str, ...]] = [()] * len(levels)
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, steps)
+
+    prior, sure = prior_of(letters, mechanism.longest, (), known), 1
+    for number in range(PASSES):
+        narrow = not number and not known
+        kept = math.ceil(NARROW * beam) if narrow else beam
+        found = search(
+            levels,
+            mechanism.lengths,
+            letters,
+            prior,
+            Breadth(kept, TRIED * kept),
+            sure=sure,
+            learn=narrow,
+            strong=strong,
+            progress=step,
+        )
+        if number < PASSES - 1:
+            passed = np.flatnonzero(found.log_p < SURE)
+            passed = passed[np.argsort(-found.later[passed, 0], kind="stable")]
+            sure = max(1, UNSEEN * len(passed))
+            texts = [found.texts[i] for i in passed]
+            prior = prior_of(letters, mechanism.longest, texts, known)
+    return found
