@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import numbered
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.detection import Control
@@ -150,7 +151,7 @@ class Discovery:
         Beside them is how likely a string of each share is found. Return matplotlib's axes.
         """
         columns = None if self.estimate is None else self.estimate.columns(level, target)
-        told = f"{self._many} found in {self.counts.n:,} reports"
+        told = f"{self._many} found in {numbered(self.counts.n, 'report')}"
         return plot_discovery(
             columns,
             self.floor,
