@@ -174,9 +174,9 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
             known, earlier = (f"{np.mean(x):.1f}" if x else "–" for x in beside.values())
             lines.append(
                 f"| {own['setting'].split(', eps')[0]}{mark(own)} | {own['epsilon']:g} "
-                f"| {own['people']:,} | {own['runs']} | {known} | {earlier} | {with_error(own['true'])} "
-                f"| {np.mean(own['false']):.2f} | {100 * own['covered']:.0f} % "
-                f"| {own['seconds']:.1f} |"
+                f"| {own['people']:,} | {own['runs']} | {known} | {earlier} "
+                f"| {with_error(own['true'])} | {np.mean(own['false']):.2f} "
+                f"| {100 * own['covered']:.0f} % | {own['seconds']:.1f} |"
             )
     return lines
 
