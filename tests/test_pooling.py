@@ -636,14 +636,14 @@ def test_notes_say_whose_reports_were_assumed() -> None:
     for name, estimator in mm.estimators.BY_NAME.items():
         if name in ("likelihood", "em", "selection", "composite", "joint", "independence"):
             continue
-        assert estimator(counts).notes[-1] == "assumes one report from each of 4,000 people"
-        note = "assumes 8 reports from each of the same 500 people"
+        assert estimator(counts).notes[-1] == "assumes 4,000 people with one report each"
+        note = "assumes 500 people with 8 reports each"
         found = estimator(again).with_labels(("a", "b", "c"))
         assert found.notes.count(note) == 1
         assert f"Note: {note}." in str(found)
     assert mm.estimate(mm.KRR(3, 1.0).count([0] * 900 + [1] * 500)).notes == ()
     over = RAPPOR.count([(0, b"\x01"), (1, b"\x02")]).over(["tea"])
-    assert "assumes one report from each of 2 people" in mm.estimate(over).notes
+    assert "assumes 2 people with one report each" in mm.estimate(over).notes
 
 
 def test_estimators_that_need_single_people_refuse_with_one_that_does_not() -> None:
@@ -708,6 +708,6 @@ def test_several_files_of_a_longitudinal_question_need_a_word(tmp_path: Path) ->
         found = read_counts(out)[1]
         assert (found.n, found.times) == (8, times)
     shown = CliRunner().invoke(main, ["estimate", str(out)])
-    assert "Note: assumes 2 reports from each of the same 4 people." in shown.output
+    assert "Note: assumes 4 people with 2 reports each." in shown.output
     single = CliRunner().invoke(main, [*base[:2], str(paths[0]), "-o", str(out)])
     assert single.exit_code == 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from murmurs.boundary.checks import integers, real, shown, whole
 from murmurs.boundary.labelled import in_order, in_table
+from murmurs.boundary.texts import numbered
 from murmurs.channels.channel import MOST_PEOPLE, Channel
 from murmurs.numerics.arrays import Integers, first_outside
 
@@ -86,7 +87,7 @@ class Counts:
             object.__setattr__(self, "times", whole(self.times, "times", 1, 2**31))
         if isinstance(self.times, int) and self.n % self.times:
             raise ValueError(
-                f"{self.n} reports cannot be {self.times} from each person: "
+                f"{numbered(self.n, 'report')} cannot be {self.times} from each person: "
                 "times is how often each person reported, and must divide n"
             )
         channel = self.mechanism.repeated(self.times)
@@ -99,7 +100,9 @@ class Counts:
         if bad:
             at = tuple(int(i) for i in np.unravel_index(bad[0], given.shape))
             where = at[0] if len(at) == 1 else at
-            raise ValueError(f"cell {where} is {bad[1]}, outside 0..{self.n} of {self.n} reports")
+            raise ValueError(
+                f"cell {where} is {bad[1]}, outside 0..{self.n} of {numbered(self.n, 'report')}"
+            )
         cells = given.astype(np.int64)
         why_impossible = channel.why_impossible(cells, self.n)
         if why_impossible is not None:
@@ -132,10 +135,10 @@ class Counts:
         if not self.mechanism.is_longitudinal:
             return None
         if self.times == 1:
-            return f"assumes one report from each of {self.people:,} people"
+            return f"assumes {numbered(self.people, 'person')} with one report each"
         if isinstance(self.times, float):
             return f"assumes {self.times:.3g} reports from each person, on average over the reports"
-        return f"assumes {self.times} reports from each of the same {self.people:,} people"
+        return f"assumes {numbered(self.people, 'person')} with {self.times} reports each"
 
     def over(self, candidates: Sequence[str], *, complete: bool = False) -> Counts:
         """Return counts of an open question, viewed over a list of candidates.

@@ -101,7 +101,7 @@ def test_counts_are_read_back(mechanism: Any) -> None:
         (lambda d: d.pop("n"), "counts are an object with mechanism, n, cells"),
         (lambda d: d.update(more=1), "counts are an object with mechanism, n, cells"),
         (lambda d: d.update(n="3"), "n must be a whole number, not '3'"),
-        (lambda d: d.update(n=4), "cells add up to 3, but each of 4 reports"),
+        (lambda d: d.update(n=4), "cells add up to 3, not 4: each report"),
         (lambda d: d.update(cells=[True, 1, 1]), "cells must be whole numbers, number 0 is of typ"),
         (lambda d: d.update(cells=[[1], [1, 1]]), "cells must be a table of whole numbers: its ro"),
         (lambda d: d.update(cells={"0": 3}), "cells has the label '0', but KRR"),

@@ -234,7 +234,7 @@ def test_each_segment_has_its_own_file_of_counts(desk: Path) -> None:
 
 
 def test_an_unsafe_segment_writes_nothing(desk: Path) -> None:
-    rest = "--column report --by region --question drink -o c.json"
+    rest = "--column report --by region --question drink -o c"
     for region, said in (("../up", "has '/' in it"), ("", "line 3: the segment is missing")):
         (desk / "r.csv").write_text(f"report,region\n1,north\n1,{region}\n")
         assert said in refused(f"count coffee.toml r.csv {rest}", desk)
@@ -471,6 +471,14 @@ def test_missing_and_unknown_labels_that_were_reported(desk: Path) -> None:
 def test_reports_are_not_written_under_the_name_of_a_packed_table(desk: Path) -> None:
     said = refused("encode coffee.toml people.txt --question drink -o x.csv.gz", desk)
     assert said == "-o x.csv.gz: a table is written without .gz: leave that ending out"
+
+
+@pytest.mark.parametrize("name", ["x.xlsx", "x.XLSX", "x.json", "x.feather", "x.bin.gz"])
+def test_reports_are_not_written_under_the_name_of_another_format(name: str, desk: Path) -> None:
+    said = refused(f"encode coffee.toml people.txt --question drink -o {name}", desk)
+    assert said.startswith(f"-o {name}: {Path(name).suffix} is not written here: give a name for ")
+    assert said.endswith("for reports (.bin), or for a table (.parquet, .csv, .tsv, .jsonl)")
+    assert not (desk / name).exists()
 
 
 def test_segments_are_told_in_order(desk: Path) -> None:

@@ -247,4 +247,4 @@ def test_whose_reports_are_assumed_is_said_once_for_people(tmp_path: Path, form:
     week = collected(tmp_path, 1)
     result = run(f"estimate {week} --question drink{form}")
     said = (result.stdout if not form else "") + result.stderr
-    assert said.count("assumes one report from each of 40 people.") == 1
+    assert said.count("assumes 40 people with one report each.") == 1

@@ -193,5 +193,5 @@ def test_it_is_said_in_words_that_no_candidate_was_found(desk: Path) -> None:
     good("simulate pages.json people.csv --seed 3 -o counts.json")
     (desk / "absent.txt").write_text("https://a.example\nhttps://b.example\nhttps://c.example\n")
     text = good("estimate counts.json --candidates absent.txt")
-    assert text.endswith("None of the 3 candidates was detected.\n")
+    assert text.endswith("None of 3 candidates was detected.\n")
     assert "Found" not in text

@@ -235,7 +235,7 @@ def test_a_trend_of_many_answers_has_twelve_panels_and_says_so() -> None:
     axes = trend.plot()
     assert len(axes.child_axes) == 12
     title = axes.get_title(loc="left").replace("\n", " ")
-    assert title.endswith("3 more answers are only grey lines.")
+    assert title.endswith("3 more answers only in grey.")
     plt.close("all")
 
 

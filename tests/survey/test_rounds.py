@@ -145,9 +145,11 @@ def test_sentences_say_who_is_assumed() -> None:
     same = rounds_of(weeks(50, 20), Terms(every=14), "same")
     assert same.number == 1 or "in every round of 14 days" in same.assumption
     one = rounds_of(weeks(50), Terms(every="week"), "same")
-    assert one.assumption == "assumes one report from each of 50 people"
+    assert one.assumption == "assumes 50 people with one report each"
+    alone = rounds_of(weeks(1), Terms(every="week"), "same")
+    assert alone.assumption == "assumes 1 person with one report each"
     other = rounds_of(weeks(50, 20), Terms(every="week"), "different")
-    assert other.assumption == "assumes that the 70 reports are of as many different people"
+    assert other.assumption == "assumes 70 people with one report each"
 
 
 def test_questions_that_are_asked_together_take_one_round() -> None:

@@ -76,7 +76,8 @@ def meant(name: object, known: Iterable[str]) -> str:
 def numbered(n: int, what: str) -> str:
     """Return a number of things.
 
-    >>> numbered(1, "report"), numbered(2000, "report")
-    ('1 report', '2,000 reports')
+    >>> numbered(1, "report"), numbered(2000, "report"), numbered(2, "person")
+    ('1 report', '2,000 reports', '2 people')
     """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    several = "people" if what == "person" else f"{what}s"
+    return f"{n:,} {what if n == 1 else several}"

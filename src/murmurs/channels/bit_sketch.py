@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from murmurs.boundary.texts import numbered
 from murmurs.channels.tables import Tables
 from murmurs.numerics.arrays import Floats, Integers, exact_sum
 
@@ -38,7 +39,7 @@ class BitSketch(Tables):
         """Return why the rows do not add up, or which bit is set more often than its row."""
         total = exact_sum(cells[:, 0])
         if total != n:
-            return f"rows add up to {total} reports, but there are {n} reports"
+            return f"rows add up to {numbered(total, 'report')}, not {n}"
         parted = np.flatnonzero(cells[:, 0] % self.times)
         if isinstance(self.times, int) and len(parted):  # not if some report more often
             row = int(parted[0])

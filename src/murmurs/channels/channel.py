@@ -132,7 +132,7 @@ class Channel(ABC):
         total = exact_sum(cells)
         if total == n:
             return None
-        return f"cells add up to {total}, but each of {n} reports counts in exactly one"
+        return f"cells add up to {total}, not {n}: each report counts in exactly one"
 
     def support(self, cells: Integers) -> tuple[Integers, Fraction, Fraction] | None:
         """Return how many reports support each answer, and the probabilities hit and miss.

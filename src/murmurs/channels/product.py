@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs.boundary.texts import numbered
 from murmurs.channels.axes import Axis, along, axis_of
 from murmurs.channels.channel import Channel
 from murmurs.channels.solving import WELL_POSED
@@ -134,7 +135,7 @@ class ProductChannel(Channel):
         """Return why the cells are not those of n reports: they do not add up, or exceed them."""
         total = exact_sum(np.asarray(self._reports(cells), np.int64))
         if total != n:
-            return f"cells add up to {total} reports, but there are {n} reports"
+            return f"cells add up to {numbered(total, 'report')}, not {n}"
         first = len(self.cells) - len(self.axes)
         for i, axis in enumerate(self.axes):
             if axis.is_histogram:

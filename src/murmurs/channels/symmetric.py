@@ -62,7 +62,7 @@ class Symmetric(Channel):
         if each is None or total == n * each:
             return None
         count = "exactly one" if each == 1 else f"{each} answers"
-        return f"cells add up to {total}, but each of {n} reports counts in {count}"
+        return f"cells add up to {total}, not {n * each}: each report counts in {count}"
 
     def law_of(self, answer: int) -> list[Fraction]:
         """Return ``hit`` for the answer and ``miss`` for the others."""

@@ -39,6 +39,9 @@ from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.survey.survey import Survey
 
+_OTHERS = (".xlsx", ".xls", ".ods", ".json", ".feather", ".arrow", ".orc", ".avro", ".zip", ".gz")
+"""Endings of other formats, for which a file of reports would be mistaken."""
+
 
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
@@ -179,6 +182,11 @@ def _check_output(output: Path, for_table: bool) -> None:
     """Refuse a name that promises another format, and options of tables."""
     if format_of(output) != "text":
         raise ValueError(f"-o {output}: a table is written without .gz: leave that ending out")
+    if output.suffix.lower() in _OTHERS:
+        raise ValueError(
+            f"-o {output}: {output.suffix} is not written here: give a name for reports (.bin), or "
+            "for a table (.parquet, .csv, .tsv, .jsonl)"
+        )
     if for_table:
         raise ValueError(
             "--columns, --labels, --keep and --keep-order are for a table: give -o a name that "

@@ -106,8 +106,8 @@ def _found(estimate: Estimate, detected: Detection, complete: bool) -> str:
         present = np.delete(present, estimate.other)
     found, all_of = int(present.sum()), len(present)
     if not found:
-        return f"None of the {all_of} candidates was detected."
+        return f"None of {numbered(all_of, 'candidate')} was detected."
     return (
-        f"{MARK} {found} of {all_of} candidates detected; at most a 5 % chance of any false "
-        f"detection (Bonferroni){', if the list is complete' if complete else ''}."
+        f"{MARK} {found} of {numbered(all_of, 'candidate')} detected; at most a 5 % chance of any "
+        f"false detection (Bonferroni){', if the list is complete' if complete else ''}."
     )

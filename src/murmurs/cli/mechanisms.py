@@ -6,6 +6,7 @@ import math
 
 import click
 
+from murmurs.boundary.texts import numbered
 from murmurs.cli.options import Command, as_json, epsilon_help, respondents
 from murmurs.cli.output import Form, rounded_up
 from murmurs.mechanisms import BY_NAME
@@ -45,7 +46,7 @@ def command(k: int, epsilon: float, respondents: int, form: Form) -> None:
         for error, name, realised, bits, size in found
     ]
     head = ["mechanism", "error of a share", "epsilon realised", "bits", "bytes"]
-    asked = f"{k:,} answers, epsilon {epsilon:g}, {respondents:,} respondents"
+    asked = f"{k:,} answers, epsilon {epsilon:g}, {numbered(respondents, 'respondent')}"
     form.show(
         json=lambda: [dict(zip(keys, row, strict=True)) for row in found],
         text=lambda: f"{asked}\n\n{table(head, rows)}",

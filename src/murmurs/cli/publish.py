@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from murmurs.boundary.reading import contents
+from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import STANDARD, writing
 from murmurs.cli.options import Command, as_json, existing_file, flag, output
 from murmurs.cli.output import Form, rounded_up, say
@@ -88,7 +89,7 @@ def _terms(survey: Survey) -> list[str]:
     days += [f"to {terms.closes}"] if terms.closes else []
     least, each = terms.minimum_reports, terms.questions_each
     kept = f", for one {terms.period} each" if isinstance(terms.period, str) else ""
-    kept = f", for {terms.period} days each" if isinstance(terms.period, int) else kept
+    kept = f", for {numbered(terms.period, 'day')} each" if isinstance(terms.period, int) else kept
     lines = {
         "title": terms.title,
         "purpose": terms.purpose,
@@ -101,7 +102,7 @@ def _terms(survey: Survey) -> list[str]:
         else "",
         "memory": f"permanent responses by {terms.memory}{kept}" if terms.memory else "",
         "open": f"{' '.join(days)}, UTC" if days else "",
-        "results": f"shown from {least:,} reports on" if least else "",
+        "results": f"shown from {numbered(least, 'report')} on" if least else "",
         "segments": ", ".join(survey.segments),
     }
     width = max(map(len, lines))

@@ -102,8 +102,8 @@ def make_map(params: Path, candidates: Path, scheme: str, output: Path | None) -
         return
     write_map(output or STANDARD, rappor, listed)
     if output is not None:
-        what = f"{numbered(len(listed), 'string')} in {rappor.cohorts} cohorts mapped; written to"
-        Form(err=is_standard_output(output)).written(what, output, {})
+        what = f"{numbered(len(listed), 'string')} in {numbered(rappor.cohorts, 'cohort')} mapped"
+        Form(err=is_standard_output(output)).written(f"{what}; written to", output, {})
 
 
 @command.command("sum", cls=Command)
@@ -125,9 +125,9 @@ def sum_reports(params: Path, reports: tuple[Path, ...], output: Path, form: For
     rappor = read_params(params)
     counts = rappor.count(part for path in reports for part in read_reports(path, rappor))
     write_counts(output, counts)
-    what = f"{numbered(counts.n, 'report')} in {rappor.cohorts} cohorts counted; written to"
+    what = f"{numbered(counts.n, 'report')} in {numbered(rappor.cohorts, 'cohort')} counted"
     document = {"n": counts.n, "cohorts": counts.cells[:, 0].tolist()}
-    form.written(what, output, document)
+    form.written(f"{what}; written to", output, document)
 
 
 @command.command("decode", cls=Command)
@@ -180,10 +180,11 @@ def decode(
         digits = shown_digits(estimate.standard_errors())
         return "\n".join(
             [
-                f"{numbered(counted.n, 'report')} in {rappor.cohorts} cohorts, f = {rappor.f:g}\n",
+                f"{numbered(counted.n, 'report')} in {numbered(rappor.cohorts, 'cohort')}, "
+                f"f = {rappor.f:g}\n",
                 *([_table(estimate, found, level)] if found else []),
-                f"\n{len(found)} of {len(over.candidates)} strings detected ({control}, "
-                f"{1 - level:.3g}).",
+                f"\n{len(found)} of {numbered(len(over.candidates), 'string')} detected "
+                f"({control}, {1 - level:.3g}).",
                 f"(other), strings that are not in the map: {percent(other['share'], digits)}, "
                 f"{percent(other['low'], digits)} … {percent(other['high'], digits)}.",
                 estimate.explanation,
@@ -225,11 +226,11 @@ def _plot(estimate: Estimate, found: list[ResultRow], level: float, axes: Axes) 
     """Draw the detected strings, and what is left for strings that are not in the map."""
     assert estimate.other is not None
     strings = [*(line.string for line in found), estimate.labels[estimate.other]]
-    detected = f"{len(found)} of {len(estimate.labels) - 1} strings detected"
+    detected = f"{len(found)} of {numbered(len(estimate.labels) - 1, 'string')} detected"
     return plot_shares(
         _columns(estimate, strings, level),
         f"{100 * level:g} % intervals",
-        f"{estimate.n:,} reports, {detected}",
+        f"{numbered(estimate.n, 'report')}, {detected}",
         axes,
     )
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed, meant
 from murmurs.cli.options import Command, as_json
 from murmurs.cli.output import Form, note
 from murmurs.cli.suggestions import Choice, Group
@@ -78,18 +76,13 @@ def create(name: str, scope: Scope, surveys: tuple[str, ...], place: str, form: 
       murmurs token create dashboard --scope read --store collected
     """
     with opened(place) as store:
-        from murmurs.collect.tokens import new_token
+        from murmurs.collect.tokens import new_token, warnings_of
 
         text, token = new_token(name, scope, surveys)
         store.add_token(token)
-        known = tuple(dict.fromkeys(c.survey.name for c in store.collections()))
-    for survey in surveys:
-        if survey not in known:
-            there = f"it has {listed(known)}" if known else "it has none"
-            note(
-                f"the store has no survey {shown(survey)}, {there}{meant(survey, known)}. "
-                "The token is of use once a survey of this name is served."
-            )
+        warnings = warnings_of(surveys, [c.survey.name for c in store.collections()])
+    for warning in warnings:
+        note(warning)
     document = {"name": name, "scope": scope, "surveys": list(surveys), "token": text}
     form.show(json=lambda: document, text=lambda: text)
 

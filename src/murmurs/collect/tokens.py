@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import check_name
+from murmurs.boundary.texts import check_name, listed, meant
 from murmurs.collect.refusals import RefusedError
 from murmurs.collect.stores.store import Token
 
@@ -46,6 +46,22 @@ def new_token(name: str, scope: Scope, surveys: tuple[str, ...] = ()) -> tuple[s
     secret = base64.urlsafe_b64encode(secrets.token_bytes(_BYTES)).rstrip(b"=").decode()
     text = PREFIX + secret
     return text, Token(name, digest(text), scope, surveys)
+
+
+def warnings_of(surveys: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return a warning for each survey of a token that the store does not have.
+
+    >>> warnings_of(["cofee"], ["coffee"])[0][:70]
+    "the store has no survey 'cofee', it has 'coffee': did you mean 'coffee"
+    """
+    names = tuple(dict.fromkeys(known))
+    there = f"it has {listed(names)}" if names else "it has none"
+    return [
+        f"the store has no survey {shown(survey)}, {there}{meant(survey, names) or '.'} "
+        "The token is of use once a survey of this name is served."
+        for survey in surveys
+        if survey not in names
+    ]
 
 
 def digest(text: str) -> bytes:

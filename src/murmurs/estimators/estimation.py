@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import real
-from murmurs.boundary.texts import as_tuple
+from murmurs.boundary.texts import as_tuple, numbered
 from murmurs.counts import Counts
 from murmurs.inference.asked_again import limits_again
 from murmurs.inference.detection import Control, Detection, detect
@@ -280,7 +280,7 @@ class Estimate:
             if cells is not None:
                 return cells
         heading = f"{100 * level:g} % intervals"
-        told = f"{self.n:,} reports, {self.estimator}"
+        told = f"{numbered(self.n, 'report')}, {self.estimator}"
         given = self.title if title is None else title
         return plot_shares(
             self.rows(level, target),
@@ -352,6 +352,6 @@ class Estimate:
         return f"Estimate(n={self.n}, estimator={self.estimator!r}, {{{shares}{more}}})"
 
     def _repr_html_(self) -> str:
-        caption = f"{self.n:,} reports. {self.explanation}"
+        caption = f"{numbered(self.n, 'report')}. {self.explanation}"
         heading = f"{self.title}. {caption}" if self.title else caption
         return shares_html(self.rows(), "95 % interval", heading, order=self._order(None))

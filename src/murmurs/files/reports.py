@@ -222,10 +222,11 @@ def _read_blocks(
             problem = "does not end where its reports end"
         else:
             return
+    first = "first report" if n == 1 else f"first {n} reports"
     if salvage is None:
-        rest = f", or count its first {n} reports with `murmurs count --salvage`" if n else ""
+        rest = f", or count its {first} with `murmurs count --salvage`" if n else ""
         raise ValueError(f"{named(path)} {problem}: copy or encode it again{rest}")
-    salvage(f"{named(path)} {problem}: its first {n} reports are counted")
+    salvage(f"{named(path)} {problem}: its {first} {'is' if n == 1 else 'are'} counted")
 
 
 def _gathered(blocks: Iterable[bytes]) -> Iterator[bytes]:

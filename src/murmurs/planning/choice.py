@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from murmurs.boundary.texts import numbered
 from murmurs.mechanisms.closed.hadamard import Hadamard
 from murmurs.mechanisms.closed.krr import KRR
 from murmurs.mechanisms.closed.projective import ProjectiveGeometry
@@ -99,5 +100,6 @@ def choose_open(epsilon: float, people: int, candidate_count: int = CANDIDATES) 
     mechanism = tune(epsilon, people, candidate_count).mechanism
     return Chosen(
         mechanism,
-        f"it was tuned for {people:,} people and {candidate_count:,} candidates",
+        f"it was tuned for {numbered(people, 'person')} and "
+        f"{numbered(candidate_count, 'candidate')}",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from murmurs.boundary.texts import numbered
 from murmurs.numerics.arrays import Floats
 from murmurs.present.axes import axes_for, entitle, label_style, panels, wrapped
 from murmurs.present.marks import draw_band, draw_intervals, quieten
@@ -61,7 +62,7 @@ def plot_periods(
     axes = axes_for(axes, *size_for(len(answers), 0 if joined else len(periods)))
     share, low, high = (100 * rows for rows in values)
     count = min(len(answers), PANELS)
-    more = f" {len(answers) - count} more answers are only grey lines." if joined else ""
+    more = f" {numbered(len(answers) - count, 'more answer')} only in grey." if joined else ""
     entitle(axes, title + (more if len(answers) > count else ""), 90)
     top = (1.2 if joined else 1.45) * float(max(high[:count].max(), share.max(), 1e-9))
     least = min(0.0, float(share.min()))

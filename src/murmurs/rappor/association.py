@@ -12,6 +12,7 @@ import numpy as np
 
 from murmurs import estimators
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import numbered
 from murmurs.estimators.estimation import Estimate
 from murmurs.hashing.layout import ListedPlaces
 from murmurs.inference.association import Association
@@ -105,8 +106,8 @@ def _detected(name: str, over: Mapped, counts: Any, level: float) -> Mapped:
     kept = np.flatnonzero(found[: len(over.candidates)])
     if not len(kept):
         raise ValueError(
-            f"no string of the map of {shown(name)} is detected in {counts.n} reports: collect "
-            "more reports, or look for other strings"
+            f"no string of the map of {shown(name)} is detected in {numbered(counts.n, 'report')}: "
+            "collect more reports, or look for other strings"
         )
     assert isinstance(over.map, ListedPlaces)
     names = tuple(over.candidates[i] for i in kept.tolist())

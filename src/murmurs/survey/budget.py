@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, numbered
 from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey, keeps_response
 from murmurs.survey.terms import Period, in_words
@@ -164,8 +164,8 @@ def _repeated(survey: Survey, every: Period) -> list[str]:
     times = rhythm.held(budget)
     return [
         *noted,
-        f"{start}, so lifetime_epsilon = {budget:g} is spent after {times:,} answers, in about "
-        f"{int(times * apart):,} days.",
+        f"{start}, so lifetime_epsilon = {budget:g} is spent after {numbered(times, 'answer')}, "
+        f"in about {numbered(int(times * apart), 'day')}.",
     ]
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from murmurs.boundary.texts import numbered
 from murmurs.counts import CountedMechanism, Counts, People, pool
 from murmurs.mechanisms.products.common import Combined
 from murmurs.survey.survey import Survey
@@ -70,23 +71,23 @@ class Rounds:
     def assumption(self) -> str:
         """What is assumed, as a part of a sentence."""
         if self.people == "different":
-            return f"assumes that the {self.reports:,} reports are of as many different people"
+            return f"assumes {numbered(self.reports, 'person')} with one report each"
         if self.number < 2:
-            return f"assumes one report from each of {self.persons:,} people"
+            return f"assumes {numbered(self.persons, 'person')} with one report each"
         several = "rounds" if isinstance(self.each, int) else f"{self.each}s"
-        who = f"{self.persons:,} people"
+        who = numbered(self.persons, "person")
         if self.drawn < 1:
             who = f"about {who}, each asked with probability {self.drawn}"
         return (
-            f"assumes the same people {self.often}: {self.reports:,} reports in {self.number} "
-            f"{several} from {who}"
+            f"assumes the same people {self.often}: {numbered(self.reports, 'report')} in "
+            f"{self.number} {several} from {who}"
         )
 
     @property
     def often(self) -> str:
         """How often the same people report."""
         if isinstance(self.each, int):
-            return f"in every round of {self.each} days"
+            return f"in every round of {numbered(self.each, 'day')}"
         return f"every {self.each}"
 
     def apply(self, counts: Counts) -> Counts:
@@ -209,7 +210,7 @@ def assumption_of(several: Sequence[Rounds], only: Sequence[str | None]) -> str:
         return first.assumption + alone
     if first.people == "different":
         total = sum(rounds.reports for rounds in several)
-        return f"assumes that the {total:,} reports are of as many different people"
+        return f"assumes {numbered(total, 'person')} with one report each"
     if any(only):
         return (
             f"assumes the same people {first.often}, and takes the largest round of each period or "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from murmurs.boundary.checks import index, real, shown, whole
-from murmurs.boundary.texts import check_text
+from murmurs.boundary.texts import check_text, numbered
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.devices.device import MEMORIES
 from murmurs.privacy import SMALLEST_EPSILON
@@ -181,7 +181,7 @@ def in_words(period: Period) -> str:
     ('once a week', 'once', 'once in 90 days')
     """
     if isinstance(period, int):
-        return f"once in {period} days"
+        return f"once in {numbered(period, 'day')}"
     return period if period == "once" else f"once a {period}"
 
 

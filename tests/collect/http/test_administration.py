@@ -100,6 +100,23 @@ def test_a_token_that_could_not_be_revoked_is_not_made(served: Running, name: st
     assert (reply.status, reply.error) == (400, "form")
 
 
+@pytest.mark.parametrize(
+    ("surveys", "said"),
+    [
+        ([], []),
+        (["plain"], []),
+        (["plian"], ["the store has no survey 'plian', it has 'plain': did you mean 'plain'?"]),
+    ],
+)
+def test_a_token_for_a_survey_that_is_not_there_is_made_with_a_warning(
+    served: Running, surveys: list[str], said: list[str]
+) -> None:
+    wanted = {"name": "dashboard", "scope": "read", "surveys": surveys}
+    made = served.post("/admin/tokens", wanted, served.token("admin"))
+    assert (made.status, made.document["surveys"]) == (201, surveys)
+    assert [text.partition(" The token")[0] for text in made.document["warnings"]] == said
+
+
 def test_a_survey_is_created_closed_reopened_and_deleted(served: Running) -> None:
     admin = served.token("admin")
     made = served.ask(

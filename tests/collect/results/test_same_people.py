@@ -267,4 +267,4 @@ def test_questions_asked_together_and_dictionaries_take_the_people_into_account(
         same, different = (word.document["unbiased_errors"] for word in words)
         assert min(np.subtract(same, different)) > 0
         text = waited(served, "/results/together/both?format=text", token).body.decode()
-        assert "Note: assumes one report from each of 1,000 people, in the round" in text
+        assert "Note: assumes 1,000 people with one report each, in the round" in text

@@ -342,7 +342,7 @@ def test_damaged_reports_are_left_out_of_a_fold_and_refused_as_counts(tmp_path: 
             db.execute("update recent set reports = x'010101' where day = 1")
         store.fold()
         assert store.counts(Part(PLAIN.fingerprint, "hot", first_day=2)).n == 3
-        with pytest.raises(DamagedError, match="3 reports of series 1 on day 1 are damaged"):
+        with pytest.raises(DamagedError, match="3 reports of series 1 on day 1 is damaged"):
             store.counts(part)
 
 

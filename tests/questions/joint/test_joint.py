@@ -290,7 +290,7 @@ def test_a_longitudinal_question_is_estimated_from_one_round() -> None:
     again = Question("again", ["no", "yes"], mm.LOSUE(k=2, epsilon=1.0, epsilon_permanent=2.0))
     joint = Joint(again, SUGAR)
     counts = joint.simulate([[500, 200], [100, 200]], rng())
-    assert "assumes one report from each of 1,000 people" in joint.estimate(counts).notes
+    assert "assumes 1,000 people with one report each" in joint.estimate(counts).notes
     with pytest.raises(ValueError, match="one report of each person, not from 2: use the counts"):
         mm.pool([counts, counts], people="same")
     assert mm.pool([counts, counts], people="different").n == 2000

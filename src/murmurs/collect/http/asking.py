@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed
+from murmurs.boundary.texts import listed, numbered
 from murmurs.collect import tokens
 from murmurs.collect.catalogue import Entry, date_of, day_of
 from murmurs.collect.http.candidates import candidates_of
@@ -270,7 +270,7 @@ class Asking:
     def _too_few(self, needed: int, *, one_round: bool = False) -> RefusedError:
         minimum = self.survey.terms.minimum_reports or 1
         each = " in each of two periods or segments" if needed > 1 else ""
-        reports = "1 report" if minimum == 1 else f"{minimum} reports"
+        reports = numbered(minimum, "report")
         said = f"results are shown from {reports} on{each}: there are fewer so far"
         if self.only_complete:
             said += " on days that are over"

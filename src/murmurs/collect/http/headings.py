@@ -35,7 +35,7 @@ def _text(asking: Asking, result: Result, table: str) -> str:
     asked = asking.survey.asked(asking.name)
     numbers = result.document["reports"]
     several = numbers if isinstance(numbers, list) else [numbers]
-    reports = " and ".join(f"{n:,}" for n in several) + " reports"
+    reports = " and ".join(f"{n:,}" for n in several) + f" report{'s' * (several != [1])}"
     if len(several) > 2:
         reports = f"{sum(several):,} reports in {len(several)} periods"
     title = printable(asked.text or asking.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
+from murmurs.boundary.texts import numbered
 from murmurs.collect.stores.store import DamagedError
 
 _ROW = struct.Struct("<qqq")
@@ -28,7 +29,8 @@ def check_sum(series: int, day: int, n: int, data: bytes, written: int) -> bytes
     """Return the bytes of a row if it is as it was written."""
     if sum_of(series, day, n, data) != written:
         raise DamagedError(
-            f"{n} reports of series {series} on day {day} are damaged: they are not as they were "
-            "written. Look at the disk, and restore a backup; `murmurs store check` finds damage"
+            f"the row of {numbered(n, 'report')} of series {series} on day {day} is damaged: "
+            "it is not as it was written. Look at the disk, and restore a backup; "
+            "`murmurs store check` finds damage"
         )
     return data

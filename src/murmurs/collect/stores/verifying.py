@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import numbered
 from murmurs.collect.stores.cells import unpack_cells
 from murmurs.collect.stores.session import Session
 from murmurs.collect.stores.store import DamagedError, StoreError, Token, keeps_reports
@@ -56,7 +57,9 @@ def _check_reports(asked: Asked, blob: bytes, n: int, day: int) -> None:
     except ValueError as error:
         raise StoreError(f"reports to {shown(asked.name)} of day {day}: {error}") from None
     if found != n:
-        raise StoreError(f"day {day} has {found} reports to {shown(asked.name)}, not {n}")
+        raise StoreError(
+            f"day {day} has {numbered(found, 'report')} to {shown(asked.name)}, not {n}"
+        )
 
 
 def _check_counts(asked: Asked, blob: bytes, n: int, day: int, kept: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from murmurs import estimators
 from murmurs.boundary.checks import shown
-from murmurs.boundary.texts import listed, meant
+from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.channels.product import MOST_JOINT
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.association import Association, association
@@ -403,7 +403,7 @@ class JointEstimate(Estimate):
         if len(self.names) > 2:
             return None
         drawn = self._drawn(level, target)
-        told = f"{self.title}\n{self.n:,} reports, {self.estimator}"
+        told = f"{self.title}\n{numbered(self.n, 'report')}, {self.estimator}"
         return plot_crosstab(drawn, told if title is None else title, axes, limit)
 
     @property
@@ -425,7 +425,9 @@ class JointEstimate(Estimate):
         return super().__repr__().replace("Estimate(", "JointEstimate(", 1)
 
     def _repr_html_(self) -> str:
-        caption = f"{self.title}: {self.n:,} reports. {self.conclusion} {self.explanation}"
+        caption = (
+            f"{self.title}: {numbered(self.n, 'report')}. {self.conclusion} {self.explanation}"
+        )
         if len(self.names) > 2:
             return shares_html(self.rows(), "95 % interval", caption, order=self._order(None))
         return crosstab_html(self._drawn(0.95, "population"), caption)

@@ -102,6 +102,8 @@ class MadeToken(TokenShown):
     """A token that was made, and its text, which is not kept."""
 
     token: str
+    warnings: list[str]
+    """What may be a mistake: surveys that the store does not have."""
 
 
 class AllTokens(msgspec.Struct):
@@ -220,7 +222,10 @@ async def _make_token(collector: Collector, call: Call) -> Reply:
         await _refreshed(collector, "catalogue", collector.store.add_token, token)
     except ValueError as error:
         raise RefusedError(409, "name", shown_sentence(str(error))) from None
-    return json_reply(MadeToken(token.name, token.scope, list(token.surveys), text), 201)
+    known = [entry.survey.name for entry in collector.catalogue.by_fingerprint.values()]
+    warnings = tokens.warnings_of(token.surveys, known)
+    made = MadeToken(token.name, token.scope, list(token.surveys), text, warnings)
+    return json_reply(made, 201)
 
 
 async def _revoke(collector: Collector, call: Call) -> Reply:
@@ -343,7 +348,7 @@ OPERATIONS = (
         "createToken",
         "Make a token. It is in the answer, and nowhere else.",
         _make_token,
-        {201: ReplyKind("The token was made.", {JSON: MadeToken})},
+        {201: ReplyKind("The token was made; `warnings` name unknown surveys.", {JSON: MadeToken})},
         needs="admin",
         everything=True,
         body=NewToken,
