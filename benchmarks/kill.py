@@ -72,9 +72,9 @@ def request(numbers: list[int]) -> tuple[bytes, str]:
 def serve(place: str) -> None:
     """Run a collector that adds recent reports up all the time, until it is killed.
 
-    About half of its transactions have enough ids that they are kept together, and filed later.
+    Eight ids or more that come together are kept together, and filed a few at a time.
     """
-    sqlite_ids.FEW = 16
+    sqlite_ids.FEW, sqlite_ids.MOST_RECENT, sqlite_ids.FILED_AT_ONCE = 8, 50, 20
     schedule = Schedule(fold_seconds=0.02)
     with started(Plan(place, (SURVEY,), Address("127.0.0.1", 0), schedule=schedule)) as found:
         print(found.url, flush=True)

@@ -192,3 +192,25 @@ def test_the_collector_answers_while_all_long_bodies_wait(
         gate.set()
         for stranger in strangers:
             stranger.join()
+
+
+def test_a_body_is_long_from_8_kib_and_with_a_token_from_32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is read: with all that must be answered at once, or in the thread for long ones."""
+    with running(tmp_path, PLAIN) as served:
+        read, threads = served.collector.intake.read, list[str]()
+
+        def noted(*given: Any) -> Any:
+            threads.append(threading.current_thread().name)
+            return read(*given)
+
+        monkeypatch.setattr(served.collector.intake, "read", noted)
+        token = served.token("submit")
+        cases = [(None, 8191), (None, 8192), (token, 32_767), (token, 32_768)]
+        for seed, (key, size) in enumerate(cases):
+            body = FORM.to_json(submission(PLAIN, seed)).ljust(size)
+            assert served.submit(body, token=key).document["accepted"] == 1
+        others, long, relay, long_relay = threads
+        assert others == relay
+        assert long == long_relay != others
