@@ -4,8 +4,9 @@
 strings, searches for them with `murmurs.Dictionary`, and adds one line to the file of rows for each
 run; runs that are there already are left out, and several processes may share the work by
 ``--only``. With ``--known``, the same people answer an open question, and the strings of the
-known list are detected. Rows of an earlier version are made by running this file with its source
-on the path and ``--rule earlier``. `benchmarks.dictionary_page` makes the page of results.
+known list are detected. With ``--fdr RATE``, a part of the strings found may be false. Rows of an
+earlier version are made by running this file with its source on the path and ``--rule earlier``.
+`benchmarks.dictionary_page` makes the page of results.
 
 The first settings are that of section 5.2 of Fanti, Pihur and Erlingsson (2016): 100 domain names
 of at most 20 characters, a million people and epsilon 4.39 in all, and the same with fewer people
@@ -20,7 +21,6 @@ import argparse
 import json
 import math
 import os
-import resource
 import sys
 import time
 from pathlib import Path
@@ -204,7 +204,7 @@ def law_of(name: str, repetition: int, data: Path | None) -> dict[str, float]:
     )
 
 
-def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
+def run(name: str, repetition: int, data: Path | None, fdr: float | None = None) -> dict[str, Any]:
     """Ask, count and search once; return what was found.
 
     ``strings`` has for each string its share, its length, and the limits of its share if it was
@@ -216,8 +216,12 @@ def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
     held = rng.multinomial(asked.people, list(law.values()))
     counts = asked.simulate(dict(zip(law, held.tolist(), strict=True)), rng)
     corpus = corpus_of(name, law, data)
+    forget_peak()
     start = time.process_time()
-    found = asked.discover(counts, corpus=corpus)
+    if fdr is None:
+        found = asked.discover(counts, corpus=corpus)
+    else:
+        found = asked.discover(counts, corpus=corpus, control="fdr", error_rate=fdr)
     seconds = time.process_time() - start
     limits: dict[str, list[float]] = {}
     if found.estimate is not None:
@@ -232,9 +236,20 @@ def run(name: str, repetition: int, data: Path | None) -> dict[str, Any]:
         "true": len(limits) - len(false),
         "false": len(false),
         "seconds": round(seconds, 2),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000),
+        "peak_mb": peak_mb(),
         "strings": [[float(f"{number:.6g}") for number in row] for row in strings],
     }
+
+
+def forget_peak() -> None:
+    """Begin again with the peak of memory, which earlier runs of the process have raised."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mb() -> int:
+    """Return the most memory that the process has had, in MB."""
+    status = Path("/proc/self/status").read_text()
+    return round(int(status.split("VmHWM:")[1].split()[0]) / 1000)
 
 
 def corpus_of(name: str, law: dict[str, float], data: Path | None) -> list[str]:
@@ -270,8 +285,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(ALL))
     parser.add_argument("--rule", default="now", help="a name for the rows, as of an older version")
     parser.add_argument("--known", action="store_true", help="detect the strings of a known list")
+    parser.add_argument("--fdr", type=float, help="the part of the strings found that may be false")
     given = parser.parse_args()
-    rule = "known" if given.known else given.rule
+    rule = "known" if given.known else f"fdr {given.fdr:g}" if given.fdr else given.rule
     lines = given.rows.read_text().splitlines() if given.rows.exists() else []
     done = {
         (row["setting"], row["repetition"]) for row in map(json.loads, lines) if row["rule"] == rule
@@ -282,7 +298,11 @@ def main() -> None:
             if given.data is None and setting.keys() & {"file", "corpus", "kind"}:
                 print(f"{name}: left out, needs --data", file=sys.stderr)
             elif (name, repetition) not in done:
-                row = (known if given.known else run)(name, repetition, given.data)
+                row = (
+                    known(name, repetition, given.data)
+                    if given.known
+                    else run(name, repetition, given.data, given.fdr)
+                )
                 with given.rows.open("a") as file:
                     file.write(json.dumps({"rule": rule, **row}) + "\n")
                 print(name, repetition, row["true"], row.get("false"), flush=True)

@@ -88,6 +88,7 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
         out.append(
             {
                 "setting": name,
+                "version": own[0].get("version", "now"),
                 "epsilon": round(asked.epsilon, 4),
                 "people": asked.people,
                 "longest": asked.longest,
@@ -108,6 +109,11 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
     return out
 
 
+def mark(own: dict[str, Any]) -> str:
+    """Return an asterisk if the rows of a setting are of the version before."""
+    return "" if own["version"] == "now" else "*"
+
+
 def main_table(results: list[dict[str, Any]]) -> list[str]:
     """Return the table of the settings that have bars."""
     lines = [
@@ -116,7 +122,7 @@ def main_table(results: list[dict[str, Any]]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     return lines + [
-        f"| {own['setting']} | {own['runs']} | {with_error(own['true'])} "
+        f"| {own['setting']}{mark(own)} | {own['runs']} | {with_error(own['true'])} "
         f"| {BARS.get(own['setting'], '–')} | {np.mean(own['false']):.2f} "
         f"| {share_of(own)} "
         f"| {100 * own['covered']:.1f} ± {100 * own['covered_error']:.1f} % "
@@ -140,7 +146,7 @@ def fresh_table(results: list[dict[str, Any]]) -> list[str]:
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     return lines + [
-        f"| {own['setting'].split(', ')[0]} | {own['letters']} | {own['longest']} "
+        f"| {own['setting'].split(', ')[0]}{mark(own)} | {own['letters']} | {own['longest']} "
         f"| {own['epsilon']:g} | {own['people']:,} | {100 * own['floor']:.2g} % "
         f"| {own['runs']} | {share_of(own)} | {sum(own['true'])} | {sum(own['false'])} "
         f"| {100 * own['covered']:.0f} % |"
@@ -167,11 +173,30 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
             }
             known, earlier = (f"{np.mean(x):.1f}" if x else "–" for x in beside.values())
             lines.append(
-                f"| {own['setting'].split(', eps')[0]} | {own['epsilon']:g} | {own['people']:,} "
-                f"| {own['runs']} | {known} | {earlier} | {with_error(own['true'])} "
-                f"| {np.mean(own['false']):.2f} | {100 * own['covered']:.0f} % "
-                f"| {own['seconds']:.1f} |"
+                f"| {own['setting'].split(', eps')[0]}{mark(own)} | {own['epsilon']:g} "
+                f"| {own['people']:,} | {own['runs']} | {known} | {earlier} "
+                f"| {with_error(own['true'])} | {np.mean(own['false']):.2f} "
+                f"| {100 * own['covered']:.0f} % | {own['seconds']:.1f} |"
             )
+    return lines
+
+
+def rates_table(others: list[Row]) -> list[str]:
+    """Return the table of what is found, and what of it is false, if a part may be."""
+    lines = [
+        "| strings | part that may be false | runs | true | false |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    asked = [rule for rule in dict.fromkeys(row["rule"] for row in others) if "fdr" in rule]
+    for name in ALL:
+        for rule in asked:
+            own = [row for row in others if (row["rule"], row["setting"]) == (rule, name)]
+            if own:
+                parts = [row["false"] / max(row["true"] + row["false"], 1) for row in own]
+                lines.append(
+                    f"| {name} | {100 * float(rule.split()[1]):g} % | {len(own)} "
+                    f"| {with_error([row['true'] for row in own])} | {100 * np.mean(parts):.0f} % |"
+                )
     return lines
 
 
@@ -271,6 +296,7 @@ def main() -> None:
     for mark, lines in (
         ("main", main_table(results)),
         ("kinds", kinds_table(results, others)),
+        ("rates", rates_table(others)),
         ("fresh", fresh_table(results)),
         ("peers", peers_table(peers, results)),
     ):

@@ -64,7 +64,7 @@ def test_letters_are_predicted_as_by_hand_with_and_without_the_string_itself(
 ) -> None:
     texts = random_texts(1, 14)
     seen = whole(texts)
-    model, left_out = LetterModel(seen, order, c), seen.left_out(order, c)
+    model, left_out = LetterModel(seen, order, c), seen.left_out(order, c, np.unique(seen.strings))
     for number, text in enumerate(texts):
         own = seen.strings == number
         chosen = model.after(seen.contexts[own])[np.arange(own.sum()), seen.found[own]]
@@ -118,7 +118,7 @@ def test_large_alphabets_take_little_memory_and_look_back_less_far() -> None:
 
 def priced(prior_letters: Letters, text: str, known: list[str], found: list[str]) -> float:
     """The log-probability of a string, letter by letter as the search goes."""
-    prior = prior_of(prior_letters, LONGEST, found, known)
+    prior = prior_of(prior_letters, LONGEST, found, corpus_of(prior_letters, known, LONGEST))
     state, total = prior.start(), 0.0
     for length, letter in enumerate(spelled(text)):
         prices, logs = prior.after(state, length)
@@ -144,7 +144,7 @@ def test_a_string_of_the_corpus_costs_what_a_list_would() -> None:
 def test_all_strings_share_one_probability_with_a_corpus_too() -> None:
     letters, longest = Letters("ab"), 3
     known = ["a", "ab", "bbb", "bba"]
-    prior = prior_of(letters, longest, ["a", "bab"], known)
+    prior = prior_of(letters, longest, ["a", "bab"], corpus_of(letters, known, longest))
     total, open_ends = 0.0, [(prior.start(), 0, 0.0)]
     while open_ends:
         state, length, log = open_ends.pop()
@@ -179,8 +179,10 @@ def test_a_corpus_that_misleads_is_left_aside() -> None:
     rng = np.random.default_rng(5)
     known = sorted({"".join(rng.choice(list("ab"), 7)) for _ in range(60)})
     found = sorted({"".join(rng.choice(["cd", "dd"], 3)) for _ in range(30)})
-    prior = prior_of(ABC, LONGEST, found, known)
+    prior = prior_of(ABC, LONGEST, found, corpus_of(ABC, known, LONGEST))
     assert len(np.unique(prior.model.seen.strings)) == len(found)
     assert prior.weight < 0.2
     alike = sorted({"".join(rng.choice(list("ab"), 6)) for _ in range(30)})
-    assert len(np.unique(prior_of(ABC, LONGEST, alike, known).model.seen.strings)) > len(alike)
+    assert len(
+        np.unique(prior_of(ABC, LONGEST, alike, corpus_of(ABC, known, LONGEST)).model.seen.strings)
+    ) > len(alike)

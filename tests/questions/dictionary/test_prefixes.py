@@ -15,6 +15,7 @@ from murmurs import Counts, Dictionary, discover
 from murmurs.hashing.pieces import GOES_ON, WHOLE, piece
 from murmurs.mechanisms import Prefixes
 from murmurs.mechanisms.strings.prefix_levels import planned
+from murmurs.questions.dictionary.power import floor_with_corpus
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SOME = "aceilnorsu"
@@ -229,6 +230,66 @@ def test_the_false_discovery_rate_accepts_no_fewer() -> None:
     strict, loose = asked.discover(counts), asked.discover(counts, control="fdr")
     assert set(strict.labels) <= set(loose.labels) <= set(NAMES)
     assert asked.discover(counts, error_rate=1e-12).labels <= strict.labels
+
+
+def test_no_more_strings_are_false_than_the_rate_says() -> None:
+    """Three surveys of random identifiers, in which up to 40 % of those found may be false.
+
+    About a quarter of some 130 are; if so, 40 % or more has probability 1e-4. Held to the whole
+    rate instead of a part of it, p-values would let 59 % through.
+    """
+    digits, found, false = "0123456789abcdef", 0, 0
+    asked = Dictionary(4.0, 6, digits)
+    for seed in range(40, 43):
+        rng = np.random.default_rng(seed)
+        texts = sorted({"".join(row) for row in rng.choice(list(digits), (400, 6))})
+        weights = np.exp(1.5 * rng.normal(size=len(texts)))
+        held = rng.multinomial(60_000, weights / weights.sum())
+        counts = asked.simulate(dict(zip(texts, held.tolist(), strict=True)), rng)
+        labels = asked.discover(counts, control="fdr", error_rate=0.4).labels
+        found, false = found + len(labels), false + len(set(labels) - set(texts))
+    assert found > 100
+    assert false < 0.4 * found
+    assert scipy.stats.binom.sf(51, 130, 0.25) < 2e-4
+
+
+def test_the_floor_of_strings_in_a_corpus_is_lower_and_said() -> None:
+    asked = Dictionary(epsilon=4.0, longest=7, alphabet=SOME)
+    counts = asked.simulate(dict.fromkeys(NAMES, 5000), np.random.default_rng(8))
+    without, given = asked.discover(counts), asked.discover(counts, corpus=list(NAMES))
+    assert (without.listed, given.listed) == (0, len(NAMES))
+    floor = floor_with_corpus(asked.mechanism, counts.n, len(NAMES))
+    assert floor is not None
+    assert floor < 0.9 * without.floor
+    assert f"Those of the corpus are nearly always found above {100 * floor:.2g} %" in given.missed
+    assert "With a corpus, strings in it are nearly always found above" in without.missed
+
+
+def test_strings_of_a_corpus_above_its_floor_are_found() -> None:
+    """Two surveys with 12 strings of a corpus just above its floor: 6 missed are too many.
+
+    If 5 % are missed, that has probability 1e-3. A floor of half that share would be wrong: at half
+    of it, most are missed.
+    """
+    people, missed, missed_below = 50_000, 0, 0
+    asked = Dictionary(3.0, 8, SOME)
+    for seed in range(2):
+        rng = np.random.default_rng(700 + seed)
+        corpus = sorted({"".join(row) for row in rng.choice(list(SOME), (2000, 6))})
+        floor = floor_with_corpus(asked.mechanism, people, len(corpus))
+        assert floor is not None
+        chosen = rng.choice(corpus, 24, replace=False).tolist()
+        law = {text: floor * (1.02 if i < 12 else 0.5) for i, text in enumerate(chosen)}
+        rare = {"".join(row) for row in rng.choice(list(SOME), (500, 5))}
+        law |= dict.fromkeys(sorted(rare), (1 - sum(law.values())) / len(rare))
+        held = rng.multinomial(people, list(law.values()))
+        counts = asked.simulate(dict(zip(law, held.tolist(), strict=True)), rng)
+        found = asked.discover(counts, corpus=corpus).labels
+        missed += len(set(chosen[:12]) - set(found))
+        missed_below += len(set(chosen[12:]) - set(found))
+    assert missed < 6
+    assert missed_below > 12
+    assert scipy.stats.binom.sf(5, 24, 0.05) < 2e-3
 
 
 def test_a_corpus_is_used() -> None:

@@ -65,15 +65,19 @@ class _Path:
     whole: int
 
 
-def chance_of(mechanism: Prefixes, people: float, share: float, length: int) -> float:
+def chance_of(
+    mechanism: Prefixes, people: float, share: float, length: int, listed: int | None = None
+) -> float:
     """Return how likely a string of this share and length is found among so many people.
+
+    With ``listed``, the string is one of so many of a corpus.
 
     >>> from murmurs.mechanisms.strings.prefix_levels import planned
     >>> asked = planned(4.0, longest=20, letters=38)
     >>> [round(chance_of(asked, 10**6, share, 10), 1) for share in (0.002, 0.003, 0.006)]
     [0.0, 0.1, 1.0]
     """
-    path = _path(mechanism, people, share, min(length, mechanism.lengths[-1]))
+    path = _path(mechanism, people, share, min(length, mechanism.lengths[-1]), listed)
     return _kept(path, share) * _accepted(path, share)
 
 
@@ -92,19 +96,22 @@ def chances_of(
 
 
 @cache
-def floor_of(mechanism: Prefixes, people: float, length: int | None = None) -> float:
+def floor_of(
+    mechanism: Prefixes, people: float, length: int | None = None, listed: int | None = None
+) -> float:
     """Return the share above which strings up to a length are nearly always found.
 
     Without a length it is for strings of up to three quarters of the longest. Longer ones are seen
-    whole by few people, and must be more common.
+    whole by few people, and must be more common. With ``listed``, it is for the strings of a corpus
+    of so many.
     """
     length = usual_length(mechanism) if length is None else length
     low, high = 1e-9, 1.0
-    if chance_of(mechanism, people, high, length) < NEARLY_ALWAYS:
+    if chance_of(mechanism, people, high, length, listed) < NEARLY_ALWAYS:
         return high
     for _ in range(HALVINGS):
         middle = math.sqrt(low * high)
-        is_found = chance_of(mechanism, people, middle, length) >= NEARLY_ALWAYS
+        is_found = chance_of(mechanism, people, middle, length, listed) >= NEARLY_ALWAYS
         low, high = (low, middle) if is_found else (middle, high)
     return high
 
@@ -134,7 +141,9 @@ def people_needed(mechanism: Prefixes, share: float, length: int | None = None) 
     return math.ceil(high / unit) * unit
 
 
-def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Path:
+def _path(
+    mechanism: Prefixes, people: float, share: float, length: int, listed: int | None
+) -> _Path:
     """Return the levels of a string of this share and length."""
     cohorts = np.array([cohorts for _, cohorts in mechanism.levels], np.float64)
     n = people * cohorts / cohorts.sum()
@@ -151,14 +160,16 @@ def _path(mechanism: Prefixes, people: float, share: float, length: int) -> _Pat
     slopes = np.log(seen * (1 - null) / (null * (1 - seen))) / np.maximum(scores, 1e-12)
     spreads = np.sqrt((n * held * (1 - held) * slopes**2 + collisions - 1) / collisions)
     smallest = LEAST * math.sqrt(null * (1 - null) / people) / gain / errors
-    prices, whole = _prices(mechanism, length)
+    prices, whole = _prices(mechanism, length, listed)
     return _Path(prices, scores / np.sqrt(collisions), spreads, smallest, n, whole)
 
 
-def _prices(mechanism: Prefixes, length: int) -> tuple[Floats, int]:
+def _prices(mechanism: Prefixes, length: int, listed: int | None) -> tuple[Floats, int]:
     """Return what the letters cost at each level, and the first level that sees the whole string.
 
-    The largest alphabet for the first length is assumed, with letters that nothing predicts.
+    The largest alphabet for the first length is assumed, with letters that nothing predicts. All
+    letters of a string of a corpus cost no more together than one choice among all of it, half of
+    the people's strings being others.
     """
     lengths, letter = mechanism.lengths, math.log(MOST_FIRST) / mechanism.lengths[0]
     prices, before = np.zeros(len(lengths)), 0
@@ -166,6 +177,8 @@ def _prices(mechanism: Prefixes, length: int) -> tuple[Floats, int]:
         letters = min(to, length + 1) - before  # the end of the string counts as a letter
         prices[number] = (letter + (SURPRISE if number else 0.0)) * max(letters, 0)
         before = to
+    if listed is not None:
+        prices = np.diff(np.minimum(np.cumsum(prices), math.log(2 * listed)), prepend=0.0)
     whole = next((i for i, to in enumerate(lengths) if to > length), len(lengths) - 1)
     return prices, whole
 

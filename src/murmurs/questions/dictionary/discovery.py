@@ -21,6 +21,7 @@ from murmurs.questions.dictionary.power import (
     Searched,
     chances_of,
     floor_of,
+    floor_with_corpus,
     people_needed,
     usual_length,
 )
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+USUAL_CORPUS = 10_000
+"""The strings of a corpus that `Discovery.missed` tells of; the number matters little."""
+
+
 @dataclass(frozen=True, eq=False)
 class Discovery:
     """The strings that were found, with their shares, and what the search could have missed.
@@ -37,6 +42,7 @@ class Discovery:
     With the control "bonferroni", the probability of any false string is at most ``error_rate``;
     with "fdr", the expected part of false ones among those found is. ``p_values`` are adjusted for
     all that was searched, and ``tried`` is the number of prefixes or candidates that were tested.
+    ``listed`` is the number of strings of the corpus that was given.
     """
 
     labels: tuple[str, ...]
@@ -49,6 +55,7 @@ class Discovery:
     tried: int
     notes: tuple[str, ...] = ()
     title: str = ""
+    listed: int = 0
 
     def titled(self, title: str) -> Discovery:
         """Return the same discovery with a title for plots and tables."""
@@ -72,7 +79,7 @@ class Discovery:
 
     @property
     def missed(self) -> str:
-        """What was missed, in a sentence."""
+        """What may be missing, and what more people or a corpus would find, in sentences."""
         if self.floor >= 1:
             needed = people_needed(self.mechanism, 0.1)
             return (
@@ -87,8 +94,18 @@ class Discovery:
         return (
             f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
             "nearly always found; rarer ones may be missing. To find strings of half that share, "
-            f"ask {needed:,} people."
+            f"ask {needed:,} people.{self._by_corpus}"
         )
+
+    @property
+    def _by_corpus(self) -> str:
+        """From which share on strings are found that a corpus lists."""
+        floor = floor_with_corpus(self.mechanism, self.counts.n, self.listed or USUAL_CORPUS)
+        if floor is None or floor > 0.95 * self.floor:
+            return ""
+        if self.listed:
+            return f" Those of the corpus are nearly always found above {_percent(floor)}."
+        return f" With a corpus, strings in it are nearly always found above {_percent(floor)}."
 
     def question(
         self, name: str, epsilon: float, *, other: str = "(other)", text: str = ""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -94,42 +95,57 @@ class Seen:
             self._orders[order] = Order(contexts, totals, np.diff(starts), starts, letters, counts)
         return self._orders[order]
 
-    def left_out(self, order: int, c: float | None) -> Floats:
-        """Return the log-probability of each letter by a model that has not seen its string."""
-        chances = np.full(len(self.found), 1 / self.letters.size)
-        for each in range(order + 1):
-            counts, totals, different = self._of_others(each)
-            weight = different if c is None else np.full(len(counts), c)
-            known = totals + weight > 0
-            chances[known] = (counts + weight * chances)[known] / (totals + weight)[known]
-        return np.asarray(np.log(chances))
+    def left_out(self, order: int, c: float | None, scored: Integers) -> Floats:
+        """Return the log-probability of letters by a model that has not seen their strings.
 
-    def _of_others(self, order: int) -> tuple[Floats, Floats, Floats]:
-        """Return for each letter what other strings have after the same letters.
-
-        That is how often this letter comes, how often any, and how many different ones.
+        ``scored`` are the numbers of the strings, and their letters follow one after another.
         """
-        seen, contexts = self.order(order), self.before(self.contexts, order)
+        others = [self.of_others(each, scored) for each in range(order + 1)]
+        return _predicted(others, c, self.letters.size)
+
+    def of_others(self, order: int, scored: Integers) -> Others:
+        """Return for each letter of some strings what other strings have after the same letters."""
+        at = np.flatnonzero(np.isin(self.strings, scored))
+        strings, found = self.strings[at], self.found[at]
+        seen, contexts = self.order(order), self.before(self.contexts[at], order)
         size, rows = self.letters.size, len(seen.contexts)
         row_of = np.repeat(np.arange(rows), seen.different)
         entry = np.searchsorted(
-            seen.contexts[row_of] * size + seen.letters, contexts * size + self.found
+            seen.contexts[row_of] * size + seen.letters, contexts * size + found
         )
         row = row_of[entry]
         pairs, pair, own = np.unique(
-            self.strings * len(row_of) + entry, return_inverse=True, return_counts=True
+            strings * len(row_of) + entry, return_inverse=True, return_counts=True
         )
         groups, group, total = np.unique(
-            self.strings * rows + row, return_inverse=True, return_counts=True
+            strings * rows + row, return_inverse=True, return_counts=True
         )
         string, listed = np.divmod(pairs, len(row_of))
         at = np.searchsorted(groups, string * rows + row_of[listed])
         alone = np.bincount(at, own == seen.counts[listed], minlength=len(groups))
-        return (
+        return Others(
             np.asarray(seen.counts[entry] - own[pair], np.float64),
             np.asarray(seen.totals[row] - total[group], np.float64),
             np.asarray(seen.different[row] - alone[group], np.float64),
         )
+
+
+class Others(NamedTuple):
+    """How often other strings have a letter after the same letters, any letter, different ones."""
+
+    counts: Floats
+    totals: Floats
+    different: Floats
+
+
+def _predicted(others: Sequence[Others], c: float | None, size: int) -> Floats:
+    """Return the log-probability of letters, given what others have after ever more letters."""
+    chances = np.full(len(others[0].counts), 1 / size)
+    for counts, totals, different in others:
+        weight = different if c is None else np.full(len(counts), c)
+        known = totals + weight > 0
+        chances[known] = (counts + weight * chances)[known] / (totals + weight)[known]
+    return np.asarray(np.log(chances))
 
 
 def seen_in(letters: Letters, texts: Sequence[str], ended: Sequence[bool]) -> Seen:
@@ -199,14 +215,16 @@ def learnt(seen: Seen, scored: Integers | None = None) -> LetterModel:
     With ``scored``, only these strings are predicted. With too few strings, all letters are equally
     likely.
     """
-    best = LetterModel(seen)
-    counted = np.ones(len(seen.found), bool) if scored is None else np.isin(seen.strings, scored)
-    if len(np.unique(seen.strings[counted])) < FEWEST:
+    best, size = LetterModel(seen), seen.letters.size
+    scored = np.unique(seen.strings) if scored is None else scored
+    if len(scored) < FEWEST:
         return best
-    most = -math.log(seen.letters.size) * counted.sum()
+    most_letters = farthest(seen.letters)
+    others = [seen.of_others(order, scored) for order in range(most_letters + 1)]
+    most = -math.log(size) * len(others[0].counts)
     for order, c in CHOICES:
-        if order <= farthest(seen.letters):
-            score = float(seen.left_out(order, c)[counted].sum())
+        if order <= most_letters:
+            score = float(_predicted(others[: order + 1], c, size).sum())
             if score > most:
                 best, most = LetterModel(seen, order, c), score
     return best

@@ -14,13 +14,14 @@ import numpy as np
 from murmurs.counts import Counts
 from murmurs.mechanisms.strings.prefixes import Prefixes
 from murmurs.questions.dictionary.letters import Letters
-from murmurs.questions.dictionary.prior import prior_of
+from murmurs.questions.dictionary.prior import corpus_of, prior_of
 from murmurs.questions.dictionary.search import Breadth, Found, Progress, search
 
-PASSES = 3
+BEAM = 10_000
+"""Prefixes that are kept at each level in the last pass."""
 
-BEAM, NARROW = 10_000, 0.2
-"""Prefixes that are kept at each level, and the part of them that is kept in the first pass."""
+PASSES = (0.2, 0.5, 1.0)
+"""The part of the beam that is kept in each pass."""
 
 TRIED = 20
 """Prefixes that are tried at each level, for each that is kept."""
@@ -42,7 +43,7 @@ def searched(
 ) -> Found:
     """Return what the last pass found; ``known`` are the different strings of a corpus."""
     levels = [mechanism.at_level(counts, i) for i in range(len(mechanism.levels))]
-    steps, done = PASSES * len(levels), 0
+    steps, done = len(PASSES) * len(levels), 0
     strong: list[tuple[str, ...]] = [()] * len(levels)
 
     def step() -> None:
@@ -51,10 +52,10 @@ def searched(
         if progress is not None:
             progress(done, steps)
 
-    prior, sure = prior_of(letters, mechanism.longest, (), known), 1
-    for number in range(PASSES):
-        narrow = not number and not known
-        kept = math.ceil(NARROW * beam) if narrow else beam
+    corpus = corpus_of(letters, known, mechanism.longest) if known else None
+    prior, sure = prior_of(letters, mechanism.longest, corpus=corpus), 1
+    for number, part in enumerate(PASSES, 1):
+        kept = math.ceil(part * beam)
         found = search(
             levels,
             mechanism.lengths,
@@ -62,14 +63,14 @@ def searched(
             prior,
             Breadth(kept, TRIED * kept),
             sure=sure,
-            learn=narrow,
+            learn=number == 1 and not known,
             strong=strong,
             progress=step,
         )
-        if number < PASSES - 1:
+        if number < len(PASSES):
             passed = np.flatnonzero(found.log_p < SURE)
             passed = passed[np.argsort(-found.later[passed, 0], kind="stable")]
             sure = max(1, UNSEEN * len(passed))
             texts = [found.texts[i] for i in passed]
-            prior = prior_of(letters, mechanism.longest, texts, known)
+            prior = prior_of(letters, mechanism.longest, texts, corpus)
     return found

@@ -34,6 +34,13 @@ def floor_of(mechanism: Searched, people: float, length: int | None = None) -> f
     return float(_way(mechanism).floor_of(mechanism, people, length))
 
 
+def floor_with_corpus(mechanism: Searched, people: float, listed: int) -> float | None:
+    """Return the floor of strings that are in a corpus of so many; none for n-grams."""
+    if isinstance(mechanism, NGrams):
+        return None
+    return chance.floor_of(mechanism, people, None, listed)
+
+
 def people_needed(mechanism: Searched, share: float, length: int | None = None) -> int:
     """Return how many people must answer for a string of this share to be found nearly always."""
     return int(_way(mechanism).people_needed(mechanism, share, length))

@@ -8,7 +8,7 @@ known list, and any other string can still be found.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,12 +27,13 @@ MOST_LEARNT = 500
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """The beginnings of the strings of a corpus, by length: numbered, with how many have them.
+    """Different strings and their beginnings by length: numbered, with how many have them.
 
     ``keys`` has for each length the number of the beginning that is one letter shorter, times
     ``size``, plus the last letter. The end of a string counts as a letter, up to ``longest``.
     """
 
+    texts: Sequence[str]
     size: int
     keys: tuple[Integers, ...]
     numbers: tuple[Integers, ...]
@@ -62,20 +63,20 @@ class Corpus:
 
 def corpus_of(letters: Letters, texts: Sequence[str], longest: int) -> Corpus:
     """Return the beginnings of different strings of these letters, cut at the longest length."""
-    nodes, codes = np.zeros(len(texts), np.int64), [letters.codes(text) for text in texts]
+    codes = np.full((len(texts), longest), letters.end)
+    for row, text in zip(codes, texts, strict=True):
+        row[: len(text)] = letters.codes(text)
+    going, nodes = np.arange(len(texts)), np.zeros(len(texts), np.int64)
     keys: list[Integers] = []
     numbers = [np.array([len(texts)])]
-    for length in range(longest):
-        codes = [own if len(own) > length else [*own, letters.end] for own in codes]
-        going = np.array([len(own) > length for own in codes]) & (nodes >= 0)
-        wanted = nodes * letters.size + np.array([own[length] for own in codes], np.int64)
-        unique, back, many = np.unique(wanted[going], return_inverse=True, return_counts=True)
-        nodes = np.full(len(texts), -1)
-        nodes[going] = back
-        nodes[np.array([own[length] == letters.end for own in codes])] = -1  # nothing follows
+    for letter in codes.T:
+        wanted = nodes * letters.size + letter[going]
+        unique, nodes, many = np.unique(wanted, return_inverse=True, return_counts=True)
         keys.append(unique)
         numbers.append(many)
-    return Corpus(letters.size, tuple(keys), tuple(numbers))
+        goes_on = letter[going] != letters.end
+        going, nodes = going[goes_on], nodes[goes_on]
+    return Corpus(texts, letters.size, tuple(keys), tuple(numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +150,11 @@ class Prior:
     def without_itself(self, text: str) -> Floats:
         """Return the log-probability of each letter of a string that the model has learnt from."""
         seen = self.model.seen
-        own = np.flatnonzero(seen.strings == self.trained[text])
+        own = seen.strings == self.trained[text]
         if self.model.order < 0:
-            logs = np.full(len(own), -math.log(seen.letters.size))
+            logs = np.full(int(own.sum()), -math.log(seen.letters.size))
         else:
-            logs = self._left_out[own]
+            logs = self._left_out[self.trained[text]]
         if self.corpus is None:
             return logs
         node, out = np.zeros(1, np.int64), []
@@ -164,22 +165,32 @@ class Prior:
         return np.diff(out, prepend=0.0)
 
     @cached_property
-    def _left_out(self) -> Floats:
-        return self.model.seen.left_out(self.model.order, self.model.c)
+    def _left_out(self) -> dict[int, Floats]:
+        """The log-probabilities of the letters of each string that was found."""
+        seen, numbers = self.model.seen, np.array(sorted(self.trained.values()))
+        logs = seen.left_out(self.model.order, self.model.c, numbers)
+        of = seen.strings[np.isin(seen.strings, numbers)]
+        return dict(
+            zip(numbers.tolist(), np.split(logs, np.flatnonzero(np.diff(of)) + 1), strict=True)
+        )
 
 
 def prior_of(
-    letters: Letters, longest: int, found: Sequence[str] = (), known: Sequence[str] = ()
+    letters: Letters,
+    longest: int,
+    found: Sequence[str] = (),
+    corpus: Corpus | None = None,
 ) -> Prior:
-    """Return the prior that is learnt from strings found and from a corpus of different strings.
+    """Return the prior that is learnt from strings found and from a corpus.
 
     Whether strings are like those of the corpus, and how many are among them, is learnt from the
     strings found.
     """
-    found, listed = list(found)[:MOST_LEARNT], set(known)
-    alone = learnt(_whole(letters, found, longest))
-    if not known:
+    found = list(found)[:MOST_LEARNT]
+    if corpus is None:
+        alone = learnt(_whole(letters, found, longest))
         return Prior(alone, trained={text: i for i, text in enumerate(found)})
+    known, listed = corpus.texts, set(corpus.texts)
     new = [text for text in found if text not in listed]
     seen = _whole(letters, [*known, *new], longest)
     trained = {text: len(known) + i for i, text in enumerate(new)}
@@ -189,19 +200,20 @@ def prior_of(
     else:
         model = learnt(seen, np.arange(len(known), len(known) + len(new)))
         alone = learnt(_whole(letters, new, longest))
-        if _score(alone, 0) > _score(model, len(known)):  # the corpus misleads
+        if _score(alone, range(len(new))) > _score(model, trained.values()):  # the corpus misleads
             model, trained = alone, {text: i for i, text in enumerate(new)}
     weight = (len(found) - len(new) + 1) / (len(found) + 2)
-    return Prior(model, corpus_of(letters, known, longest), weight, trained)
+    return Prior(model, corpus, weight, trained)
 
 
 def _whole(letters: Letters, texts: Sequence[str], longest: int) -> Seen:
     return seen_in(letters, texts, [len(text) < longest for text in texts])
 
 
-def _score(model: LetterModel, first: int) -> float:
-    """Return how well strings are predicted by a model that has not seen them, from one on."""
-    counted = model.seen.strings >= first
+def _score(model: LetterModel, scored: Iterable[int]) -> float:
+    """Return how well strings are predicted by a model that has not seen them."""
+    numbers = np.fromiter(scored, np.int64)
     if model.order < 0:
-        return -math.log(model.seen.letters.size) * float(counted.sum())
-    return float(model.seen.left_out(model.order, model.c)[counted].sum())
+        letters = np.isin(model.seen.strings, numbers).sum()
+        return -math.log(model.seen.letters.size) * float(letters)
+    return float(model.seen.left_out(model.order, model.c, numbers).sum())
