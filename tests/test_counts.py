@@ -42,7 +42,7 @@ ROWS = CountMeanSketch(k=3, epsilon=1.0, rows=2, width=2)
         (RR, 3, [3, 1, 0], "cells add up to 4, not 3: each report counts in exactly one of KRR"),
         (BLOCKS, 3, [[1, 0, 0, 0], [0, 1, 0, 0]], "cells add up to 2, not 3: each report"),
         (ROWS, 3, [[1, 0, 0], [1, 0, 0]], "rows add up to 2 reports, not 3"),
-        (ROWS, 3, [[1, 0, 2], [2, 0, 0]], "bit 1 of row 0 is set 2 times in 1 reports"),
+        (ROWS, 3, [[1, 0, 2], [2, 0, 0]], "bit 1 of row 0 is set 2 times in 1 report of "),
         (RR, -1, [0, 0, 0], "n must be from 0 to 4611686018427387904, not -1"),
         (RR, 2**63, [0, 0, 0], "n must be from 0 to 4611686018427387904, not 9223372036854775808"),
         (RR, 3, np.array([2**64 - 1, 0, 0], np.uint64), "cell 0 is 18446744073709551615, outside"),

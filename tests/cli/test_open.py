@@ -184,7 +184,7 @@ def test_very_many_candidates_are_taken(desk: Path) -> None:
     (desk / "many.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
     text = good("estimate counts.json --candidates many.txt")
     assert "Estimator: selection" in text
-    assert "3 of 5003 candidates detected; at most a 5 % chance" in text
+    assert "3 of 5,003 candidates detected; at most a 5 % chance" in text
     assert "… and 4,964 more" in text
 
 

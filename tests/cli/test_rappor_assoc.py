@@ -177,7 +177,7 @@ TWO = "cohort,food,raw\n0,1010101010101010,1\n"
         ("two.csv", TWO + "1,1010101010101010,10\n", "line 3: raw has 2 bits, but a report has 1"),
         ("two.csv", TWO + "1,1010101010101x10,1\n", "line 3: food is not made of zeros and ones"),
         ("two.csv", "cohort,food,raw\n", "there are no reports to estimate from"),
-        ("two.csv", TWO, "no string of the map of 'food' is detected in 1 reports"),
+        ("two.csv", TWO, "no string of the map of 'food' is detected in 1 report:"),
         ("vars.csv", "metric,var,params\n", "the header must have metric, var, var_type, params"),
         ("vars.csv", SCHEMA + "m,raw,boolean,params\n", "line 4: the variable 'raw' of this"),
         ("vars.csv", SCHEMA + "m,size,number,params\n", "line 4: var_type must be string or"),

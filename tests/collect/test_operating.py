@@ -59,7 +59,7 @@ def damaged(tmp_path: Path) -> Path:
 
 def test_a_damaged_store_is_not_served_unless_the_operator_says_so(damaged: Path) -> None:
     plan = Plan(str(damaged), address=Address(port=0))
-    with pytest.raises(DamagedError, match=r"not as they were written.*With --damaged"):
+    with pytest.raises(DamagedError, match=r"not as it was written.*With --damaged"):
         started(plan).__enter__()
     with started(Plan(str(damaged), address=Address(port=0), damaged=True)) as found:
         assert found.url.startswith("http://")
@@ -82,7 +82,7 @@ def test_damage_that_comes_later_is_logged_and_measured_and_never_served(
         assert "murmurs_damaged 0" in served.get("/metrics", metrics).body.decode()
         now[0] = 101.0
         upkeep.once()
-        assert "are damaged" in caplog.text
+        assert "is damaged" in caplog.text
         assert "murmurs_damaged 1" in served.get("/metrics", metrics).body.decode()
         reply = served.get("/results/plain/hot", token)
         assert (reply.status, reply.error) == (503, "store")

@@ -43,12 +43,14 @@ class BitSketch(Tables):
         parted = np.flatnonzero(cells[:, 0] % self.times)
         if isinstance(self.times, int) and len(parted):  # not if some report more often
             row = int(parted[0])
-            return f"row {row} has {cells[row, 0]} reports, but each person sends {self.times}"
+            reports = numbered(int(cells[row, 0]), "report")
+            return f"row {row} has {reports}, but each person sends {self.times}"
         above = np.argwhere(cells[:, 1:] > cells[:, :1])
         if len(above):
             row, bit = (int(x) for x in above[0])
-            times, reports = cells[row, 1 + bit], cells[row, 0]
-            return f"bit {bit} of row {row} is set {times} times in {reports} reports"
+            times = numbered(int(cells[row, 1 + bit]), "time")
+            reports = numbered(int(cells[row, 0]), "report")
+            return f"bit {bit} of row {row} is set {times} in {reports}"
         return None
 
     def reports_of(self, cells: Integers | Floats) -> Integers | Floats:

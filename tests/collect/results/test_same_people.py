@@ -117,7 +117,7 @@ def test_the_survey_of_the_first_page_has_results_in_its_second_week(
 def test_every_form_says_who_was_assumed(served: Running, token: str) -> None:
     for query, word, said in (
         ("", "same", "Note: assumes the same people every week: 1,300 reports in 2 weeks from"),
-        ("&people=different", "different", "Note: assumes that the 1,300 reports are of as many"),
+        ("&people=different", "different", "Note: assumes 1,300 people with one report each."),
     ):
         path = "/results/commute/vehicle"
         text = served.get(f"{path}?format=text{query}", token).body.decode()

@@ -239,7 +239,7 @@ def test_damage_is_found(tmp_path: Path) -> None:
             one = f"rowid = (select min(rowid) from {table})"
             spoil(f"update {change} where {one}", sum_again=False)
             for sums_only in (True, False):
-                with pytest.raises(DamagedError, match="they are not as they were written"):
+                with pytest.raises(DamagedError, match="it is not as it was written"):
                     store.verify(sums_only=sums_only)
             spoil(f"delete from {table}; insert into {table} select * from spare; drop table spare")
         store.verify()
