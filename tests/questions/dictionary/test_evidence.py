@@ -179,7 +179,7 @@ def test_one_person_is_no_discovery(people: int) -> None:
     asked = mm.Dictionary(epsilon=1.0, longest=11, alphabet="aet")
     for seed in range(5):
         counts = asked.simulate({"tea": people}, np.random.default_rng(seed))
-        found = asked.discover(counts)
+        found = mm.discover(counts, alphabet="aet", beam=500)
         assert found.labels == ()
         assert found.summary.startswith("No string was found. These are too few reports")
 
