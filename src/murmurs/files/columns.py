@@ -339,7 +339,7 @@ def _chunks(pairs: Iterable[tuple[Any, tuple[Any, ...]]], most: int, *, by: int)
 
     def chunk() -> Chunk:
         places = range(first, first + len(values))
-        return Chunk(values, places, "line", _together([coded(own) for own in segments]))
+        return Chunk(values, places, "line", joined_segments([coded(own) for own in segments]))
 
     for value, others in pairs:
         values.append(value)
@@ -358,19 +358,26 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, str) else 1
 
 
-def _together(columns: list[Coded]) -> Coded | None:
+def joined_segments(columns: list[Coded]) -> Coded | None:
     """Return the segments of several columns as one: missing where any of them is."""
     if len(columns) < 2:
         return columns[0] if columns else None
-    stacked = np.stack([codes for codes, _ in columns], axis=1).astype(np.int64)
-    distinct, inverse = np.unique(stacked, axis=0, return_inverse=True)
-    values: list[Any] = []
-    numbers = np.full(len(distinct), MISSING, np.int64)
-    for row, codes in enumerate(distinct.tolist()):
-        if MISSING not in codes:
-            numbers[row] = len(values)
-            values.append(tuple(own[code] for (_, own), code in zip(columns, codes, strict=True)))
-    return Coded(numbers[inverse.reshape(-1)], values)
+    codes = np.zeros(len(columns[0].codes), np.int64)
+    missing = np.zeros(len(codes), np.bool_)
+    for own, values in columns:
+        missing |= own == MISSING
+        codes = codes * max(len(values), 1) + own
+    distinct, inverse = np.unique(codes[~missing], return_inverse=True)
+    numbers = np.full(len(codes), MISSING, np.int64)
+    numbers[~missing] = inverse.reshape(-1)
+    found: list[Any] = []
+    for code in distinct.tolist():
+        segment: list[Any] = []
+        for _, values in reversed(columns):
+            code, own_code = divmod(code, len(values))
+            segment.insert(0, values[own_code])
+        found.append(tuple(segment))
+    return Coded(numbers, found)
 
 
 def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -> Iterator[Chunk]:
@@ -399,7 +406,9 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
             batch = next(batches, None)
         if batch is None:
             return
-        segments = _together([_segments_of(path, other, batch.column(other)) for other in others])
+        segments = joined_segments(
+            [coded_segments(named(path), other, batch.column(other)) for other in others]
+        )
         places = range(first, first + len(batch))
         if column == ():
             values: Any = [()] * len(batch)
@@ -411,7 +420,7 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
         first += len(batch)
 
 
-def _segments_of(path: Path, name: str, column: Any) -> Coded:
+def coded_segments(source: str, name: str, column: Any) -> Coded:
     """Return a column of segments: what labels are, and dates."""
     from pyarrow import types
 
@@ -422,8 +431,8 @@ def _segments_of(path: Path, name: str, column: Any) -> Coded:
     except TypeError:
         kind = str(column.type).partition("<")[0]
         raise ValueError(
-            f"{named(path)}: column {shown(name)} must be text, whole numbers or dates, not of "
-            f"type {kind}"
+            f"{source}: column {shown(name)} must be text, whole numbers or dates, not of type "
+            f"{kind}"
         ) from None
 
 

@@ -194,8 +194,12 @@ class AnyMechanism(ABC, Generic[Report]):
         n, cells = 0, np.zeros(self.channel.cells, np.int64)
         for part in parts:
             n += len(part)
-            cells += self._count(part)
+            self.add(part, cells)
         return Counts(self, n, cells)
+
+    def add(self, reports: Reports, cells: Integers) -> None:
+        """Add an array of checked reports to cells."""
+        cells += self._count(reports)
 
     def to_document(self) -> dict[str, Any]:
         """Return name and parameters, with the integer probabilities, as plain values for JSON."""

@@ -1,0 +1,12 @@
+"""Count where the data is: on the cores of this machine, on Dask, or on Spark.
+
+Each engine has a file with the same functions, and gives the same counts to the last unit.
+"""
+
+from murmurs.engines.running import Counted, Options
+from murmurs.engines.sources import SourceError
+
+__all__ = ["Counted", "Options", "SourceError"]
+
+NAMES = ("local", "dask", "spark")
+"""The engines; each is a module of this package."""

@@ -1,0 +1,174 @@
+"""Count on Dask: futures that count parts on the workers, added up in a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Any, TypeVar, Unpack
+
+from murmurs.engines.local import Progress
+from murmurs.engines.running import Counted, Options, Total
+from murmurs.engines.running import count as count_with
+from murmurs.engines.sources import Found, InMemory, SourceError
+from murmurs.survey.survey import Survey
+
+R = TypeVar("R")
+
+_TOGETHER = 16
+"""How many sums a task of the tree adds."""
+
+_TRIES = 3
+"""How often a task is tried again where its worker was lost."""
+
+
+def count(
+    sources: object,
+    survey: Survey,
+    *,
+    client: Any = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[Options],
+) -> Counted:
+    """Return the counts of every question of a survey, counted on a Dask cluster.
+
+    ``client`` is a `distributed.Client`; ``scheduler`` is an address, such as
+    ``"tcp://10.0.0.1:8786"``; without either, a cluster of ``workers`` processes is started on this
+    machine for the job. ``sources`` may also be a Dask bag, or futures, of tables of Arrow. See
+    `murmurs.engines.Options` for the rest.
+    """
+    with connected(client, scheduler, workers) as there:
+        total = totals(there, progress)
+        return count_with(total, _tables(sources, there), survey, **options)
+
+
+@contextmanager
+def connected(client: Any, scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """Return a client of the cluster; what was started for the job is stopped afterwards."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ImportError(
+            "the engine 'dask' needs Dask on this machine: pip install 'murmurs[dask]'"
+        ) from error
+    if client is not None:
+        if scheduler is not None or workers is not None:
+            raise ValueError("client is a cluster already: leave scheduler and workers out")
+        yield client
+        return
+    if scheduler is not None:
+        try:
+            there = Client(scheduler, timeout="10s", set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ConnectionError(
+                f"no Dask scheduler answers at {scheduler}: start one with `dask scheduler`, or "
+                "correct the address"
+            ) from error
+        with there:
+            yield there
+        return
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=40,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as there,
+    ):
+        yield there
+
+
+def totals(client: Any, progress: Progress | None) -> Total:
+    """Return the engine: futures of a cluster."""
+
+    def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
+        from distributed import as_completed
+
+        running = [
+            client.submit(
+                _on_table, task, one.number, one.name, one.future, pure=False, retries=_TRIES
+            )
+            if isinstance(one, Held)
+            else client.submit(task, one, pure=False, retries=_TRIES)
+            for one in items
+        ]
+        level = running
+        while len(level) > _TOGETHER:
+            groups = [level[i : i + _TOGETHER] for i in range(0, len(level), _TOGETHER)]
+            level = [client.submit(_added, group, pure=False, retries=_TRIES) for group in groups]
+        try:
+            for done, one in enumerate(as_completed(running, loop=client.loop), 1):
+                if one.status == "error":
+                    raise one.exception()
+                if progress is not None:
+                    progress(done, len(running))
+            return reduce(add, client.gather(level), start)
+        except BaseException as error:
+            client.cancel(running + level, force=True)
+            raise _said(error) from error
+
+    return total
+
+
+def _added(several: list[Any]) -> Any:
+    return reduce(add, several)
+
+
+def _said(error: BaseException) -> BaseException:
+    """Return an error of a task as it is; say of a lost worker what may have happened."""
+    if type(error).__name__ == "KilledWorker":
+        return SourceError(
+            "a task ended its worker several times: the worker may have too little memory, or lack "
+            f"murmurs with the same version ({error})"
+        )
+    return error
+
+
+@dataclass(frozen=True)
+class Held:
+    """A table that a worker holds: only its schema and its number of rows come here."""
+
+    number: int
+    name: str
+    rows: int
+    future: Any = field(compare=False, repr=False)
+    partition: tuple[tuple[str, str | None], ...] = ()
+
+
+def _tables(sources: object, client: Any) -> object:
+    """Return a bag, or futures, of tables of Arrow as parts; other sources as they are."""
+    if hasattr(sources, "to_delayed"):
+        sources = client.compute(sources.to_delayed())
+    if not (isinstance(sources, list) and sources and hasattr(sources[0], "add_done_callback")):
+        return sources
+    tables = client.map(_table, sources, pure=False)
+    about = client.gather(client.map(_about, tables, pure=False))
+    parts: list[Any] = []
+    schemas = {}
+    for number, (future, (rows, schema)) in enumerate(zip(tables, about, strict=True)):
+        parts.append(Held(number, f"table {number + 1}", rows, future))
+        schemas[parts[-1].name] = schema
+    return Found(tuple(parts), schemas)
+
+
+def _table(value: Any) -> Any:
+    """Return a table, or several of a partition as one."""
+    import pyarrow
+
+    tables = list(value) if isinstance(value, list | tuple) else [value]
+    if any(not isinstance(table, pyarrow.Table) for table in tables):
+        raise TypeError("a bag, or futures, must be of tables of Arrow")
+    return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables)
+
+
+def _about(table: Any) -> tuple[int, Any]:
+    return table.num_rows, table.schema
+
+
+def _on_table(task: Callable[[Any], R], number: int, name: str, table: Any) -> R:
+    return task(InMemory(number, name, table))

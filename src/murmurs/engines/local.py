@@ -1,0 +1,63 @@
+"""Count on this machine, with all its cores: threads that read parts and run the kernels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, TypeVar, Unpack
+
+from murmurs.engines.running import Counted, Options, Total
+from murmurs.engines.running import count as count_with
+from murmurs.survey.survey import Survey
+
+R = TypeVar("R")
+Progress = Callable[[int, int], object]
+"""Called with the number of tasks that are done, and of all tasks."""
+
+
+def count(
+    sources: object,
+    survey: Survey,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[Options],
+) -> Counted:
+    """Return the counts of every question of a survey, from files or tables of Arrow.
+
+    ``sources`` are Parquet or Arrow IPC files, folders, patterns or URIs, or tables of Arrow;
+    ``workers`` is the number of threads, by default that of the cores. See
+    `murmurs.engines.Options` for the rest.
+
+    >>> import pyarrow
+    >>> from murmurs import Question, Survey
+    >>> drink = Question("drink", ["tea", "mate"], epsilon=1.0)
+    >>> table = pyarrow.table({"drink": [0, 1, 1], "region": ["north", "south", "north"]})
+    >>> count(table, Survey("s", (drink,)))["drink"].cells
+    array([1, 2])
+    >>> found = count(table, Survey("s", (drink,)), by="region")
+    >>> {segment: own["drink"].cells.tolist() for segment, own in found.segments.items()}
+    {('north',): [1, 1], ('south',): [0, 1]}
+    """
+    return count_with(totals(workers, progress), sources, survey, **options)
+
+
+def totals(workers: int | None, progress: Progress | None) -> Total:
+    """Return the engine: threads of this process."""
+
+    def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
+        found = start
+        with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+            running = [pool.submit(task, item) for item in items]
+            try:
+                for done, one in enumerate(as_completed(running), 1):
+                    found = found + one.result()  # type: ignore[operator]
+                    if progress is not None:
+                        progress(done, len(running))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return found
+
+    return total

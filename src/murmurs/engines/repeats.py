@@ -1,0 +1,177 @@
+"""Repeats: rows whose id another row had before, found exactly and in bounded memory.
+
+Each part writes its ids, sorted by a hash, to a folder that all workers see; each range of hashes
+(a shard) is then looked through by itself. Of several rows with one id the first counts, in the
+order of the sources and of the rows in them. Files have names that do not depend on the run, and
+appear whole, so that a task that runs twice does no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.engines.batches import batches
+from murmurs.engines.scratch import Scratch
+from murmurs.engines.sources import AnyPart, SourceError
+from murmurs.numerics.arrays import Integers
+
+PER_SHARD = 2**21
+"""The number of ids in a shard, about: looking through it takes 300 MB."""
+
+_CHUNK = 2**20  # rows whose ids are in one file
+_BUCKETS = 2**14  # a file says where each of so many ranges of hashes begins
+_HEAD = 8 * (_BUCKETS + 1)
+_ENTRY = np.dtype([("high", "<u8"), ("low", "<u8"), ("part", "<u4"), ("row", "<u8")])
+_BYTES = 16
+
+
+class Ids(NamedTuple):
+    """The ids of a part: its number, and how many files they are in."""
+
+    part: int
+    files: int
+
+
+def ids_of(part: AnyPart) -> Ids:
+    """Return where the ids of a part are."""
+    return Ids(part.number, -(-part.rows // _CHUNK))
+
+
+@dataclass(frozen=True)
+class Shards:
+    """How ids are sorted into files of a folder; ``key`` hashes them, and is nobody's business."""
+
+    scratch: Scratch
+    identity: str
+    count: int
+    key: int = field(repr=False)
+
+    def hashed(self, high: Any, low: Any) -> Any:
+        """Return a hash of each id: whoever chooses ids cannot choose their shard."""
+        mixed = (high ^ (low * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(self.key | 1)
+        return mixed ^ (mixed >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
+
+
+def shards_for(rows: int, scratch: Scratch, identity: str, key: int | None = None) -> Shards:
+    """Return as many shards as so many rows need."""
+    count = 1 << max(0, (-(-rows // PER_SHARD) - 1).bit_length())
+    return Shards(
+        scratch, identity, min(count, _BUCKETS), secrets.randbits(64) if key is None else key
+    )
+
+
+def write_ids(shards: Shards, part: AnyPart) -> int:
+    """Write the ids of a part; return their number."""
+    waiting: list[Any] = []
+    size = written = total = 0
+    for first, batch in batches(part, [shards.identity]):
+        entries = _entries(shards, part, first, batch.column(shards.identity))
+        start = 0
+        while start < batch.num_rows:
+            room = _CHUNK - size
+            end = min(batch.num_rows, start + room)
+            rows = entries["row"] - np.uint64(first)
+            waiting.append(entries[(rows >= start) & (rows < end)])
+            size += end - start
+            start = end
+            if size == _CHUNK:
+                total += _write(shards, f"ids-{part.number}-{written}", waiting)
+                waiting, size, written = [], 0, written + 1
+    if size:
+        total += _write(shards, f"ids-{part.number}-{written}", waiting)
+    return total
+
+
+def _entries(shards: Shards, part: AnyPart, first: int, column: Any) -> Any:
+    """Return the ids of some rows with their places; a row without an id has none."""
+    rows = np.uint64(first) + np.arange(len(column), dtype=np.uint64)
+    if column.null_count:
+        rows = rows[column.is_valid().to_numpy(zero_copy_only=False)]
+        column = column.drop_null()
+    keys = _keys(part, shards.identity, column)
+    entries = np.empty(len(rows), _ENTRY)
+    entries["high"], entries["low"] = keys[:, 0], keys[:, 1]
+    entries["part"], entries["row"] = part.number, rows
+    return entries
+
+
+def _write(shards: Shards, name: str, waiting: list[Any]) -> int:
+    entries = np.concatenate(waiting)
+    hashes = shards.hashed(entries["high"], entries["low"])
+    order = np.argsort(hashes)
+    width = 64 - (_BUCKETS - 1).bit_length()
+    starts = np.arange(_BUCKETS, dtype=np.uint64) << np.uint64(width)
+    ends = [*np.searchsorted(hashes[order], starts).tolist(), len(entries)]
+    shards.scratch.write(name, np.array(ends, "<u8").tobytes() + entries[order].tobytes())
+    return len(entries)
+
+
+def _keys(part: AnyPart, name: str, column: Any) -> Any:
+    """Return ids as two words each: 16 bytes as they are, others by a hash of 128 bits."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column, kind = column.dictionary_decode(), kind.value_type
+    if types.is_fixed_size_binary(kind) and kind.byte_width == _BYTES:
+        start = column.offset * _BYTES
+        data = memoryview(column.buffers()[1])[start : start + len(column) * _BYTES]
+        return np.frombuffer(data, "<u8").reshape(-1, 2)
+    if types.is_integer(kind):
+        numbers = column.to_numpy(zero_copy_only=False)
+        keys = np.zeros((len(numbers), 2), np.uint64)
+        keys[:, 0] = numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64)
+        return keys
+    if not str(kind).startswith(("binary", "large_binary", "fixed_size_binary")) and str(
+        kind
+    ) not in ("string", "large_string", "string_view"):
+        raise SourceError(
+            f"{part.name}: the ids in {shown(name)} must be bytes, text or whole numbers, not of "
+            f"type {str(kind).partition('<')[0]}"
+        )
+    digests = [
+        hashlib.blake2b(own.encode() if isinstance(own, str) else own, digest_size=_BYTES).digest()
+        for own in column.to_pylist()
+    ]
+    return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
+
+
+def find_repeats(shards: Shards, ids: tuple[Ids, ...], shard: int) -> int:
+    """Look through a shard of all parts; write the rows to leave out, and return their number."""
+    found = [np.zeros(0, _ENTRY)]
+    for own in ids:
+        found += [_shard(shards, f"ids-{own.part}-{number}", shard) for number in range(own.files)]
+    entries = np.concatenate(found)
+    order = np.lexsort((entries["row"], entries["part"], entries["low"], entries["high"]))
+    high, low = entries["high"][order], entries["low"][order]
+    again = np.zeros(len(order), np.bool_)
+    again[1:] = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
+    lost = entries[order[again]]
+    lost = lost[np.argsort(lost["part"], kind="stable")]
+    shards.scratch.write(f"repeats-{shard}", lost.tobytes())
+    return len(lost)
+
+
+def _shard(shards: Shards, name: str, shard: int) -> Any:
+    """Return the ids of one file in one shard."""
+    each = _BUCKETS // shards.count
+    first = shards.scratch.read(name, 8 * shard * each, 8)
+    last = shards.scratch.read(name, 8 * (shard + 1) * each, 8)
+    start, end = (int.from_bytes(own, "little") * _ENTRY.itemsize for own in (first, last))
+    return np.frombuffer(shards.scratch.read(name, _HEAD + start, end - start), _ENTRY)
+
+
+def repeats_of(shards: Shards, part: int) -> Integers:
+    """Return the rows of a part to leave out, sorted."""
+    found = [np.zeros(0, np.uint64)]
+    for shard in range(shards.count):
+        lost = np.frombuffer(shards.scratch.read(f"repeats-{shard}"), _ENTRY)
+        start, end = np.searchsorted(lost["part"], [part, part + 1])
+        found.append(lost["row"][start:end])
+    return np.sort(np.concatenate(found)).astype(np.int64)

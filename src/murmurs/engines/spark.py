@@ -1,0 +1,259 @@
+"""Count on Spark: tasks that read parts and run the kernels on the executors, added up in a tree.
+
+Files are read by the executors themselves, without a hop through the JVM. The rows of a data frame
+come as batches of Arrow; where a report is one number, Spark's own aggregation counts them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, reduce
+from operator import add
+from typing import Any, TypeVar, Unpack
+
+import numpy as np
+
+from murmurs.boundary.texts import numbered
+from murmurs.engines.counting import count_part, listed_by, no_report
+from murmurs.engines.job import Job, plan
+from murmurs.engines.running import Counted, Options, Total, check_people, concluded
+from murmurs.engines.running import count as count_with
+from murmurs.engines.sources import Found, SourceError, Streamed
+from murmurs.engines.tally import Tally
+from murmurs.files.segments import Segment, segment_texts
+from murmurs.survey.survey import Survey
+from murmurs.wire import Category
+
+R = TypeVar("R")
+
+_FEW = 64
+"""The most sums that come to the driver; more are added on the executors first."""
+
+_MANY = 10**4
+"""Partitions of a data frame, of which the number is not asked for."""
+
+_RESULT = "result binary, failure string"
+
+
+def count(
+    sources: object,
+    survey: Survey,
+    *,
+    session: Any = None,
+    master: str | None = None,
+    **options: Unpack[Options],
+) -> Counted:
+    """Return the counts of every question of a survey, counted on Spark.
+
+    ``session`` is a `SparkSession`; ``master`` is the address of a cluster, such as
+    ``"spark://10.0.0.1:7077"``; without either, Spark runs on this machine. ``sources`` may also be
+    a DataFrame of Spark. See `murmurs.engines.Options` for the rest.
+    """
+    frame = sources if hasattr(sources, "sparkSession") else None
+    if frame is not None and session is None and master is None:
+        session = frame.sparkSession
+    with connected(session, master) as there:
+        if frame is not None:
+            return _count_frame(frame, survey, **options)
+        return count_with(totals(there), sources, survey, **options)
+
+
+@contextmanager
+def connected(session: Any, master: str | None) -> Iterator[Any]:
+    """Return a session; one that was started for the job is stopped afterwards."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise ImportError(
+            "the engine 'spark' needs Spark on this machine: pip install 'murmurs[spark]'"
+        ) from error
+    if session is not None:
+        if master is not None:
+            raise ValueError("session is a cluster already: leave master out")
+        yield session
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    where = master or "local[*]"
+    builder = SparkSession.builder.master(where).appName("murmurs")
+    if where.startswith("local"):  # nothing but this machine takes part
+        builder = builder.config("spark.driver.host", "127.0.0.1")
+        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+    try:
+        there = builder.config("spark.ui.enabled", "false").getOrCreate()
+    except Exception as error:
+        raise ConnectionError(
+            f"Spark does not start at {where}: check the address, and that Java 17 "
+            f"or newer is there ({str(error).splitlines()[0]})"
+        ) from error
+    try:
+        yield there
+    finally:
+        there.stop()
+
+
+def totals(session: Any) -> Total:
+    """Return the engine: tasks of a Spark session."""
+
+    def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
+        if not items:
+            return start
+        rows = [(pickle.dumps(item),) for item in items]
+        frame = session.createDataFrame(rows, "item binary").coalesce(1).repartition(len(rows))
+        return _added(frame.mapInArrow(partial(_each, task), _RESULT), len(rows), start)
+
+    return total
+
+
+def _added(frame: Any, tasks: int, start: R) -> R:
+    """Return the sum of pickled results; if they are many, the executors add most of them."""
+    if tasks > _FEW:
+        frame = frame.repartition(math.isqrt(tasks)).mapInArrow(_merged, _RESULT)
+    found = start
+    for row in frame.collect():
+        if row["failure"] is not None:
+            raise SourceError(row["failure"])
+        found = found + pickle.loads(bytes(row["result"]))
+    return found
+
+
+def _each(task: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
+    """Run a task on each item of a partition; on an executor."""
+    for batch in batches:
+        for item in batch.column("item"):
+            yield _packed(partial(_run, task, item.as_py()))
+
+
+def _run(task: Callable[[Any], R], item: bytes) -> R:
+    return task(pickle.loads(item))
+
+
+def _packed(work: Callable[[], Any]) -> Any:
+    """Return a result as a batch; a refusal is one too, which no second try would change."""
+    import pyarrow
+
+    failure, result = None, None
+    try:
+        result = pickle.dumps(work())
+    except SourceError as error:
+        failure = str(error)
+    return pyarrow.record_batch(
+        {
+            "result": pyarrow.array([result], pyarrow.binary()),
+            "failure": pyarrow.array([failure], pyarrow.string()),
+        }
+    )
+
+
+def _merged(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add the results of a partition; on an executor."""
+    results, failed = [], None
+    for batch in batches:
+        for row in batch.to_pylist():
+            failed = failed or row["failure"]
+            if row["result"] is not None:
+                results.append(pickle.loads(row["result"]))
+    if failed is not None or results:
+        yield _packed(lambda: _sum(results, failed))
+
+
+def _sum(results: list[Any], failed: str | None) -> Any:
+    if failed is not None:
+        raise SourceError(failed)
+    return reduce(add, results)
+
+
+def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counted:
+    """Count the rows of a data frame of Spark."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    for name in ("memory", "scratch", "filesystem"):
+        if given.get(name) is not None:
+            raise ValueError(f"{name} is for files: leave it out for a data frame")
+    name = "the data frame"
+    found = Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
+    job = plan(
+        survey,
+        found,
+        given.get("columns"),
+        given.get("by", ()),
+        id=given.get("id"),
+        reported=given.get("reported", False),
+        bad=given.get("bad", "stop"),
+    )
+    check_people(job, found.parts, given.get("people"))
+    wanted = job.reads(found.parts[0])
+    rows = frame.select(*[frame[f"`{column}`"] for column in wanted])
+    repeated = 0
+    if job.identity is not None:
+        there = rows.filter(rows[f"`{job.identity}`"].isNotNull())
+        once = there.dropDuplicates([job.identity])
+        repeated = there.count() - once.count()
+        rows = once.unionByName(rows.filter(rows[f"`{job.identity}`"].isNull()))
+    if _is_plain(job, found):
+        tally = _grouped(rows, job)
+    else:
+        tally = _added(rows.mapInArrow(partial(_part, job), _RESULT), _MANY, Tally())
+    tally.rows += repeated
+    tally.repeated += repeated
+    return concluded(job, tally, Tally())
+
+
+def _part(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
+    """Count a partition of a data frame; on an executor."""
+    from pyspark import TaskContext
+
+    number = TaskContext.get().partitionId()
+    part = Streamed(number, f"partition {number} of the data frame", batches)
+    yield _packed(lambda: count_part(job, part))
+
+
+def _is_plain(job: Job, found: Found) -> bool:
+    """Whether Spark can count by itself: one question, whose reports are whole numbers."""
+    from pyarrow import types
+
+    (schema,) = found.schemas.values()
+    (asked, column), *others = job.asked(found.parts[0])
+    plain = isinstance(asked.mechanism.shape, Category)
+    return plain and not (others or job.reported) and types.is_integer(schema.field(column).type)
+
+
+def _grouped(rows: Any, job: Job) -> Tally:
+    """Count how often each report came in each segment by Spark's own aggregation."""
+    [(asked, column)] = job.asked(Streamed(0, "", ()))
+    keys = [f"`{name}`" for name in (*job.by, column)]
+    tally, found = Tally(), dict[Segment, list[tuple[int, int]]]()
+    shape: Any = asked.mechanism.shape
+    for *segment, report, number in rows.groupBy(*keys).count().collect():
+        tally.rows += number
+        if None in segment:
+            _refuse(job, tally, number, f"the segment {listed_by(job)} is missing")
+        elif report is None:
+            tally.missing[asked.name] = tally.missing.get(asked.name, 0) + number
+        elif not 0 <= report < shape.count:
+            _refuse(job, tally, number, no_report(job, asked, column))
+        else:
+            found.setdefault(segment_texts(tuple(segment)), []).append((report, number))
+    for segment, pairs in found.items():
+        reports, numbers = (np.array(own, np.int64) for own in zip(*pairs, strict=True))
+        cells = np.zeros(asked.mechanism.channel.cells, np.int64)
+        for bit in range(int(numbers.max()).bit_length()):
+            some = shape.check(reports[numbers >> bit & 1 == 1])
+            own = np.zeros_like(cells)
+            asked.mechanism.add(some, own)
+            cells += own << bit
+        tally.put(segment, asked.name, int(numbers.sum()), cells)
+    return tally
+
+
+def _refuse(job: Job, tally: Tally, number: int, reason: str) -> None:
+    if job.bad == "stop":
+        raise SourceError(
+            f"{numbered(number, 'row')} of the data frame: {reason}; correct it, or leave such "
+            "rows out with `bad='skip'`"
+        )
+    tally.refused[reason] = tally.refused.get(reason, 0) + number
