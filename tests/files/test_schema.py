@@ -14,6 +14,7 @@ import pytest
 
 from murmurs import KRR, Question, Survey
 from murmurs.engines import local
+from murmurs.files import encode_table
 from murmurs.files.schema import (
     folder_of,
     report_column,
@@ -104,3 +105,22 @@ def test_a_folder_is_named_after_any_question_and_read_back(name: str, tmp_path:
     folder.mkdir()
     pq.write_table(pa.table({"report": pa.array([0, 1, 1], pa.uint8())}), folder / "part.parquet")
     assert local.count(tmp_path, survey)[name].n == 3
+
+
+def test_a_private_table_has_the_schema_and_names_its_survey(tmp_path: Path) -> None:
+    source = tmp_path / "people.csv"
+    columns = {
+        name: np.atleast_1d(answers(EVERY_KIND[name], 20, np.random.default_rng(1)))
+        for name in ("category", "unary", "hashed")
+    }
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    source.write_text("\n".join(lines) + "\n")
+    private = tmp_path / "private.parquet"
+    encode_table(source, private, EVERY_KIND, dict.fromkeys(columns))
+    found = pq.ParquetFile(private).schema_arrow
+    whole = reports_schema(EVERY_KIND)
+    assert list(found) == [whole.field(name) for name in columns]
+    assert found.metadata == whole.metadata
+    assert local.count(private, EVERY_KIND, columns=list(columns))["unary"].n == 20
+    with pytest.raises(ValueError, match="use the survey these were encoded with"):
+        local.count(private, COFFEE, columns={"drink": "category"})
