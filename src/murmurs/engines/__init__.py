@@ -3,10 +3,11 @@
 Each engine has a file with the same functions, and gives the same counts to the last unit.
 """
 
+from murmurs.engines import dask, local, spark
 from murmurs.engines.running import Counted, Options
-from murmurs.engines.sources import SourceError
+from murmurs.engines.sources import SourceError, UnreachableError
 
-__all__ = ["Counted", "Options", "SourceError"]
+__all__ = ["Counted", "Options", "SourceError", "UnreachableError", "dask", "local", "spark"]
 
 NAMES = ("local", "dask", "spark")
 """The engines; each is a module of this package."""

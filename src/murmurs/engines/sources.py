@@ -39,6 +39,7 @@ _PLANNERS = 16
 """Files that are looked at together: each takes a moment to answer on an object store."""
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]+://")
+_SECRET = re.compile(r"[^/?]*:[^/?]*@")
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 _NOT_THERE = "__HIVE_DEFAULT_PARTITION__"
 _NO_ACCESS = ("ACCESS_DENIED", "redentials", "INVALID_ACCESS_KEY", "HTTP response code: 403")
@@ -46,6 +47,10 @@ _NO_ACCESS = ("ACCESS_DENIED", "redentials", "INVALID_ACCESS_KEY", "HTTP respons
 
 class SourceError(ValueError):
     """A file that cannot be read, or that changed while it was read; the message names it."""
+
+
+class UnreachableError(SourceError, ConnectionError):
+    """A store does not answer, or refuses the credentials; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -226,6 +231,11 @@ def _files(source: str | Path, filesystem: Any) -> Iterator[tuple[Any, str, Any,
 
     text = str(source)
     scheme = _URI.match(text)
+    if scheme is not None and _SECRET.match(text[scheme.end() :]):
+        raise SourceError(
+            f"an address that begins with {scheme[0]} has credentials in it, which others can see: "
+            "take them out, and set them as the store's own tools do"
+        )
     if filesystem is None and scheme is not None:
         with _reached(text):
             filesystem, _ = FileSystem.from_uri(text)
@@ -297,12 +307,12 @@ def _reached(source: str) -> Iterator[None]:
         raise
     except OSError as error:
         if any(word in str(error) for word in _NO_ACCESS):
-            raise SourceError(
+            raise UnreachableError(
                 f"{name} cannot be read: the store refused the credentials, or there are none; set "
                 "them as the store's own tools do, such as AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY"
             ) from None
-        raise SourceError(
+        raise UnreachableError(
             f"{name} cannot be reached: check the address, and that this computer may reach it"
         ) from error
     except ValueError as error:  # of Arrow
