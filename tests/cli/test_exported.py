@@ -208,8 +208,8 @@ def test_counts_have_days_in_every_row_or_in_none(exported: Path, tmp_path: Path
     assert found.counts().counts.n == 40
     assert list(found.parts("segment")) == ["north", "south"]
     sentence = (
-        "the counts of 'drink' have no days, and no weeks: show --by segment, or count again by "
-        "the day"
+        "the counts of 'drink' have no days: show --by segment, or count the reports again by "
+        "their day"
     )
     result = run(f"trend {tmp_path}/none.parquet --question drink")
     assert (result.exit_code, result.stderr) == (2, f"Error: {sentence}\n")

@@ -76,8 +76,8 @@ class Exported:
         """Return the rows of each period, in order and named by its first day, or segment."""
         if by != "segment" and not self.has_days:
             raise ValueError(
-                f"the counts of {self.asked.name!r} have no days, and no {by}s: show `by=segment`, "
-                "or count again by the day"
+                f"the counts of {self.asked.name!r} have no days: show `by=segment`, or count the "
+                "reports again by their day"
             )
         found: dict[Any, list[Row]] = {}
         for row in sorted(self.rows, key=_day):
