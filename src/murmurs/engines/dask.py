@@ -15,6 +15,8 @@ from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, InMemory, SourceError
 from murmurs.survey.survey import Survey
 
+__all__ = ["count"]
+
 R = TypeVar("R")
 
 _TOGETHER = 16

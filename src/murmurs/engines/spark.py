@@ -29,6 +29,8 @@ from murmurs.files.segments import Segment, segment_texts
 from murmurs.survey.survey import Survey
 from murmurs.wire import Category
 
+__all__ = ["count"]
+
 R = TypeVar("R")
 
 _FEW = 64
