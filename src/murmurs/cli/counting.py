@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -13,23 +10,20 @@ from typing import Any, get_args
 import click
 
 from murmurs.boundary.texts import numbered
-from murmurs.boundary.writing import writing
 from murmurs.cli.options import Run, chosen_question, columns_named, new_file, together
 from murmurs.cli.output import Form
 from murmurs.cli.progress import progress_bar
 from murmurs.cli.suggestions import Choice
 from murmurs.cli.wording import in_options
-from murmurs.counts import Counts, People
+from murmurs.counts import People
 from murmurs.engines import NAMES, Counted, Options, dask, local, spark
 from murmurs.engines.job import Bad, plan
 from murmurs.engines.sources import Found, find
-from murmurs.files.exported import write_exported
+from murmurs.engines.written import write, write_refused
 from murmurs.files.outputs import refuse_overwriting
 from murmurs.files.schema import DAY
-from murmurs.files.segments import Segment
 from murmurs.files.selection import Columns
 from murmurs.present.text import printable
-from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
 
@@ -153,14 +147,9 @@ def count_with_engine(
         raise
     except ConnectionError as error:
         raise NotReached(printable(in_options(str(error)))) from error
-    rows = list(_rows(counted))
+    write(counted, output)
     if engine.refused is not None:
-        with writing(engine.refused) as file:
-            for one in counted.samples:
-                line = {"file": one.source, "row": one.row, "reason": one.reason}
-                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-    with writing(output) as file:
-        write_exported(file, survey, rows)
+        write_refused(counted, engine.refused)
     form.show(
         json=counted.to_document,
         text=lambda: _said(counted, output, remembers=engine.memory is not None),
@@ -253,41 +242,6 @@ def _counted(engine: Engine, found: Found, survey: Survey, options: Options) -> 
         if engine.name == "spark":
             return spark.count(found, survey, master=engine.master, **options)
         return local.count(found, survey, progress=progress, **options)
-
-
-def _rows(
-    counted: Counted,
-) -> Iterator[tuple[Asked, datetime.date | None, str | None, Counts]]:
-    """Return the rows of a counts.parquet: the column day is their day, all others their segment.
-
-    Several columns are one segment, with - between their texts.
-    """
-    names: dict[tuple[datetime.date | None, str | None], Segment] = {}
-    for segment, by_question in counted.segments.items():
-        texts = dict(zip(counted.by, segment, strict=True))
-        day = _day(texts.pop(DAY)) if DAY in texts else None
-        name = "-".join(texts.values()) if texts else None
-        before = names.setdefault((day, name), segment)
-        if before != segment:
-            raise ValueError(
-                f"the segments {before} and {segment} would have the same name, {name!r}: rename "
-                "one of them"
-            )
-        for question, counts in by_question.items():
-            yield counted.survey.asked(question), day, name, counts
-
-
-def _day(text: str) -> datetime.date:
-    try:
-        found = datetime.date.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or str(found) != text:
-        raise ValueError(
-            f"--by day: the column 'day' has {text!r}, which is no date such as 2027-03-31: give "
-            "it another name, and it is a segment"
-        )
-    return found
 
 
 def _said(counted: Counted, output: Path, *, remembers: bool) -> str:

@@ -6,8 +6,19 @@ Each engine has a file with the same functions, and gives the same counts to the
 from murmurs.engines import dask, local, spark
 from murmurs.engines.running import Counted, Options
 from murmurs.engines.sources import SourceError, UnreachableError
+from murmurs.engines.written import write, write_refused
 
-__all__ = ["Counted", "Options", "SourceError", "UnreachableError", "dask", "local", "spark"]
+__all__ = [
+    "Counted",
+    "Options",
+    "SourceError",
+    "UnreachableError",
+    "dask",
+    "local",
+    "spark",
+    "write",
+    "write_refused",
+]
 
 NAMES = ("local", "dask", "spark")
 """The engines; each is a module of this package."""
