@@ -44,7 +44,9 @@ def reports_to(asked: Asked, n: int, seed: int = 1) -> Reports:
     rng = np.random.default_rng(seed)
     mechanism: Any = asked.mechanism
     if getattr(mechanism, "k", None) is None:
-        return np.asarray(asked.encode_many(["tea", "mat", "rum"] * (n // 3) + ["tea"] * (n % 3), rng))
+        return np.asarray(
+            asked.encode_many(["tea", "mat", "rum"] * (n // 3) + ["tea"] * (n % 3), rng)
+        )
     return np.asarray(mechanism.encode_many(rng.integers(0, mechanism.k, n), rng))
 
 
@@ -76,5 +78,3 @@ def written(path: Path, columns: Any, *, group: int | None = None) -> Path:
     else:
         feather.write_feather(table, path, "uncompressed", chunksize=group)
     return path
-
-
