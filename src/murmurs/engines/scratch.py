@@ -24,16 +24,26 @@ class Scratch:
         """Write a file; if it is there already, it is replaced by the same."""
         target = f"{self.folder}/{name}"
         temporary = f"{self.folder}/.{name}-{secrets.token_hex(8)}"
-        with self.filesystem.open_output_stream(temporary) as file:
+        with self._seen(), self.filesystem.open_output_stream(temporary) as file:
             file.write(data)
         self.filesystem.move(temporary, target)
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         """Return a file, or some bytes of it."""
-        with self.filesystem.open_input_file(f"{self.folder}/{name}") as file:
+        with self._seen(), self.filesystem.open_input_file(f"{self.folder}/{name}") as file:
             file.seek(start)
             found: bytes = file.read(size) if size is not None else file.read()
             return found
+
+    @contextmanager
+    def _seen(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise SourceError(
+                f"a worker does not see the files of the others in {self.folder}: give scratch= a "
+                "folder that all workers see"
+            ) from None
 
 
 @contextmanager
