@@ -125,9 +125,10 @@ def test_spark_submit_counts_with_a_wheel_that_is_called_zip_and_an_archive(
 @contextmanager
 def running(python: Path, folder: Path, role: str, *options: str) -> Iterator[None]:
     """Run the scheduler or a worker of a Dask cluster."""
-    line = [python, "-m", f"distributed.cli.dask_{role}", "--host", "127.0.0.1", "--no-dashboard"]
+    module, file = f"distributed.cli.dask_{role}", str(folder / "scheduler.json")
+    line = [str(python), "-m", module, "--host", "127.0.0.1", "--no-dashboard"]
+    line += ["--scheduler-file", file, *options]
     with (folder / f"{role}.log").open("wb") as log:
-        line += ["--scheduler-file", folder / "scheduler.json", *options]
         process = subprocess.Popen(line, cwd=folder, stdout=log, stderr=log)
         try:
             yield
