@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 90
+"""Seconds in which a process says where it listens."""
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
 """Java compiles less: a test is over before more would pay."""
@@ -39,6 +49,8 @@ def spark_session(master: str, **settings: str) -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.log.level": "FATAL",
         **settings,
     }.items():
@@ -48,3 +60,100 @@ def spark_session(master: str, **settings: str) -> Iterator[Any]:
         yield session
     finally:
         session.stop()
+
+
+@contextmanager
+def process(log: Path, *command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process with a group of its own, which ends with the context."""
+    with log.open("wb") as output:
+        started = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=os.environ | {"PYTHONPATH": str(ROOT), **environment},
+            start_new_session=True,
+        )
+    try:
+        yield started
+    finally:
+        for which in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(started.pid, which)
+                started.wait(5)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
+        started.wait()
+
+
+def said(log: Path, pattern: str) -> str:
+    """Wait until a process has said something; return the first group of the pattern."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = re.search(pattern, log.read_text(errors="replace"))
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    raise TimeoutError(f"it has not said {pattern!r}, but {log.read_text(errors='replace')!r}")
+
+
+@contextmanager
+def dask_processes() -> Iterator[str]:
+    """Start a Dask scheduler and two workers; return the scheduler's address."""
+    dask = (sys.executable, "-m", "dask")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        log = Path(folder) / "scheduler.txt"
+        options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"]
+        stack.enter_context(
+            process(
+                log,
+                *(*dask, "scheduler", *options),
+                DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1",
+            )
+        )
+        address = said(log, r"Scheduler at: *(tcp://127.0.0.1:[0-9]+)")
+        options = ["--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard"]
+        logs = [Path(folder) / f"worker-{number}.txt" for number in range(2)]
+        for own in logs:
+            where = ["--local-directory", folder]
+            stack.enter_context(process(own, *dask, "worker", address, *options, *where))
+        for own in logs:
+            said(own, r"(Registered to)")
+        yield address
+
+
+@contextmanager
+def spark_processes() -> Iterator[str]:
+    """Start a Spark master and two workers; return the master's address."""
+    import pyspark
+
+    program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+    settings = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "128m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK,
+        "PYSPARK_PYTHON": sys.executable,
+    }
+
+    def started(log: Path, what: str, *more: str) -> Any:
+        options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        name = f"org.apache.spark.deploy.{what}"
+        return process(log, program, name, *options, *more, **settings)
+
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        log = Path(folder) / "master.txt"
+        stack.enter_context(started(log, "master.Master"))
+        address = said(log, r"Starting Spark master at (spark://127.0.0.1:[0-9]+)")
+        logs = [Path(folder) / f"worker-{number}.txt" for number in range(2)]
+        for own in logs:
+            where = ["-c", "1", "-m", "512m", "--work-dir", f"{folder}/{own.stem}"]
+            stack.enter_context(started(own, "worker.Worker", *where, address))
+        for own in logs:
+            said(own, r"(Successfully registered)")
+        yield address
+
+
+def parent_of(process: int) -> int:
+    """Return the process that has started another one."""
+    status = Path(f"/proc/{process}/stat").read_text()
+    return int(status.rpartition(")")[2].split()[1])
