@@ -18,25 +18,15 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 90
 """Seconds in which a process says where it listens."""
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xshare:auto"
-"""Java compiles less: a test is over before more would pay."""
+QUICK = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+"""Java compiles and checks less: a test is over before more would pay."""
 
 
 @contextmanager
-def dask_client() -> Iterator[Any]:
-    """Return a client of a Dask cluster of two processes."""
-    from distributed import Client, LocalCluster
-
-    options: dict[str, Any] = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50}
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
-
-
-@contextmanager
-def spark_session(master: str, **settings: str) -> Iterator[Any]:
+def spark_session(master: str) -> Iterator[Any]:
     """Return a Spark session."""
     os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{QUICK}' pyspark-shell")
@@ -52,7 +42,11 @@ def spark_session(master: str, **settings: str) -> Iterator[Any]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.log.level": "FATAL",
-        **settings,
+        "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": QUICK,
+        "spark.executorEnv.PYTHONPATH": str(ROOT),
+        "spark.python.daemon.module": "tests.engines.spark_daemon",
+        "spark.task.maxFailures": "2",
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
@@ -86,10 +80,10 @@ def process(log: Path, *command: str, **environment: str) -> Iterator[subprocess
         started.wait()
 
 
-def said(log: Path, pattern: str) -> str:
+def said(log: Path, pattern: str, by: subprocess.Popen[bytes]) -> str:
     """Wait until a process has said something; return the first group of the pattern."""
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    while time.monotonic() < end and by.poll() is None:
         found = re.search(pattern, log.read_text(errors="replace"))
         if found:
             return found[1]
@@ -104,21 +98,17 @@ def dask_processes() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         log = Path(folder) / "scheduler.txt"
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"]
-        stack.enter_context(
-            process(
-                log,
-                *(*dask, "scheduler", *options),
-                DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="1",
-            )
-        )
-        address = said(log, r"Scheduler at: *(tcp://127.0.0.1:[0-9]+)")
+        few = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+        first = stack.enter_context(process(log, *dask, "scheduler", *options, **few))
+        address = said(log, r"Scheduler at: *(tcp://127.0.0.1:[0-9]+)", first)
         options = ["--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard"]
         logs = [Path(folder) / f"worker-{number}.txt" for number in range(2)]
-        for own in logs:
-            where = ["--local-directory", folder]
-            stack.enter_context(process(own, *dask, "worker", address, *options, *where))
-        for own in logs:
-            said(own, r"(Registered to)")
+        where = ["--local-directory", folder]
+        for own, started in [
+            (own, stack.enter_context(process(own, *dask, "worker", address, *options, *where)))
+            for own in logs
+        ]:
+            said(own, r"(Registered to)", started)
         yield address
 
 
@@ -142,14 +132,15 @@ def spark_processes() -> Iterator[str]:
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         log = Path(folder) / "master.txt"
-        stack.enter_context(started(log, "master.Master"))
-        address = said(log, r"Starting Spark master at (spark://127.0.0.1:[0-9]+)")
+        first = stack.enter_context(started(log, "master.Master"))
+        address = said(log, r"Starting Spark master at (spark://127.0.0.1:[0-9]+)", first)
         logs = [Path(folder) / f"worker-{number}.txt" for number in range(2)]
-        for own in logs:
-            where = ["-c", "1", "-m", "512m", "--work-dir", f"{folder}/{own.stem}"]
-            stack.enter_context(started(own, "worker.Worker", *where, address))
-        for own in logs:
-            said(own, r"(Successfully registered)")
+        where = ["-c", "1", "-m", "512m", "--work-dir", folder]
+        for own, worker in [
+            (own, stack.enter_context(started(own, "worker.Worker", *where, address)))
+            for own in logs
+        ]:
+            said(own, r"(Successfully registered)", worker)
         yield address
 
 

@@ -78,7 +78,8 @@ def connected(client: Any, scheduler: str | None, workers: int | None) -> Iterat
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            dashboard_address=None,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port: another cluster may have the usual one
             silence_logs=40,
         ) as cluster,
         Client(cluster, set_as_default=False) as there,

@@ -1,4 +1,7 @@
-"""Jobs on clusters of real processes: workers are killed, files are replaced, tasks fail."""
+"""What every cluster promises: workers are killed, files are replaced, tasks fail.
+
+The files of tests of Dask and Spark import all of it.
+"""
 
 from __future__ import annotations
 
@@ -6,57 +9,16 @@ import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from murmurs.engines import SourceError, dask, spark
-from tests.engines.clusters import (
-    QUICK,
-    ROOT,
-    dask_processes,
-    parent_of,
-    spark_processes,
-    spark_session,
-)
+from murmurs.engines import SourceError
+from tests.engines.clusters import parent_of
 from tests.engines.gates import Gates
 from tests.engines.made import DRINK, ONE, Engine, drinks, of, plain, written
-
-
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    """A Dask scheduler with two workers."""
-    with dask_processes() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def standalone() -> Iterator[Any]:
-    """A session of a Spark master with two workers."""
-    with (
-        spark_processes() as master,
-        spark_session(
-            master,
-            **{
-                "spark.executor.memory": "512m",
-                "spark.executor.extraJavaOptions": QUICK,
-                "spark.executorEnv.PYTHONPATH": str(ROOT),
-                "spark.task.maxFailures": "2",
-            },
-        ) as session,
-    ):
-        yield session
-
-
-@pytest.fixture(params=["dask", "spark"])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """The function `count` on a cluster."""
-    if request.param == "dask":
-        return partial(dask.count, scheduler=request.getfixturevalue("scheduler"))
-    return partial(spark.count, session=request.getfixturevalue("standalone"))
 
 
 @pytest.fixture
