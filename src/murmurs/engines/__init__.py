@@ -3,10 +3,11 @@
 Each engine has a file with the same functions, and gives the same counts to the last unit.
 """
 
+from murmurs.engines.likelihood import Ascending
 from murmurs.engines.running import Counted, Options
 from murmurs.engines.sources import SourceError
 
-__all__ = ["Counted", "Options", "SourceError"]
+__all__ = ["Ascending", "Counted", "Options", "SourceError"]
 
 NAMES = ("local", "dask", "spark")
 """The engines; each is a module of this package."""

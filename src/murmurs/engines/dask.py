@@ -9,10 +9,12 @@ from functools import reduce
 from operator import add
 from typing import Any, TypeVar, Unpack
 
+from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.local import Progress
 from murmurs.engines.running import Counted, Options, Total
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, InMemory, SourceError
+from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
 
 R = TypeVar("R")
@@ -44,6 +46,25 @@ def count(
     with connected(client, scheduler, workers) as there:
         total = totals(there, progress)
         return count_with(total, _tables(sources, there), survey, **options)
+
+
+def likelihood(
+    sources: object,
+    survey: Survey,
+    question: str,
+    *,
+    client: Any = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    **options: Unpack[Ascending],
+) -> Estimate:
+    """Return the shares with the largest likelihood of the reports, found on a Dask cluster.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.likelihood`.
+    """
+    with connected(client, scheduler, workers) as there:
+        total = totals(there, None)
+        return estimate(total, _tables(sources, there), survey, question, **options)
 
 
 @contextmanager

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar, Unpack
 
+from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.running import Counted, Options, Total
 from murmurs.engines.running import count as count_with
+from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
 
 R = TypeVar("R")
@@ -41,6 +43,29 @@ def count(
     {('north',): [1, 1], ('south',): [0, 1]}
     """
     return count_with(totals(workers, progress), sources, survey, **options)
+
+
+def likelihood(
+    sources: object,
+    survey: Survey,
+    question: str,
+    *,
+    workers: int | None = None,
+    **options: Unpack[Ascending],
+) -> Estimate:
+    r"""Return the shares with the largest likelihood of the reports to a question, or to a joint.
+
+    For reports that do not fit in memory; see `murmurs.engines.Ascending`. Workers add up
+    derivatives, and only these are brought together.
+
+    >>> import pyarrow
+    >>> from murmurs import Question, SUE, Survey
+    >>> drink = Question("drink", ["tea", "mate"], SUE(2, epsilon=3.0))
+    >>> table = pyarrow.table({"drink": [b"\x01", b"\x01", b"\x02", b"\x01"]})
+    >>> likelihood(table, Survey("s", (drink,)), "drink").shares.round(2)
+    array([0.77, 0.23])
+    """
+    return estimate(totals(workers, None), sources, survey, question, **options)
 
 
 def totals(workers: int | None, progress: Progress | None) -> Total:

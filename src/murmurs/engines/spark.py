@@ -21,10 +21,12 @@ import numpy as np
 from murmurs.boundary.texts import numbered
 from murmurs.engines.counting import count_part, listed_by, no_report
 from murmurs.engines.job import Job, plan
+from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.running import Counted, Options, Total, check_people, concluded
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, SourceError, Streamed
 from murmurs.engines.tally import Tally
+from murmurs.estimators.estimation import Estimate
 from murmurs.files.segments import Segment, segment_texts
 from murmurs.survey.survey import Survey
 from murmurs.wire import Category
@@ -61,6 +63,23 @@ def count(
         if frame is not None:
             return _count_frame(frame, survey, **options)
         return count_with(totals(there), sources, survey, **options)
+
+
+def likelihood(
+    sources: object,
+    survey: Survey,
+    question: str,
+    *,
+    session: Any = None,
+    master: str | None = None,
+    **options: Unpack[Ascending],
+) -> Estimate:
+    """Return the shares with the largest likelihood of the reports in files, found on Spark.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.likelihood`.
+    """
+    with connected(session, master) as there:
+        return estimate(totals(there), sources, survey, question, **options)
 
 
 @contextmanager
