@@ -179,7 +179,7 @@ def search(
         best = _largest(totals, broad.kept)
         own = grown.parents[best]
         firm = totals[best] > FIRM
-        known.append(max(1, int(firm.sum()), sure))
+        known.append(max(known[-1], int(firm.sum()), sure))  # each goes on or ends
         kept = Beam(
             grown.codes[best],
             grown.sizes[best],
