@@ -421,3 +421,34 @@ def test_a_large_alphabet_is_searched_among_what_is_likely() -> None:
     found = asked.discover(asked.simulate(dict.fromkeys(texts, 2000), np.random.default_rng(1)))
     assert set(found.labels) == set(texts)
     assert found.tried <= 301 + 3 * 400_000
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        (None, r"corpus is a list of strings, not None: corpus=\[...\]"),
+        (b"tea", r"corpus is a list of strings, not one string: corpus=\[...\]"),
+        (["tea", 5], "corpus has strings, but number 1 is none: 5 is not a string; leave it out"),
+        (["tea", ""], "corpus has strings, but number 1 is none: it is empty; leave it out"),
+        (["\ud800"], r"number 0 is none: '\\ud800' is no Unicode text"),
+    ],
+)
+def test_a_corpus_of_something_else_is_refused(corpus: Any, message: str) -> None:
+    asked = Dictionary(epsilon=2.0, longest=6)
+    counts = asked.simulate({"tea": 10}, np.random.default_rng(1))
+    with pytest.raises((TypeError, ValueError), match=message):
+        asked.discover(counts, corpus=corpus)
+
+
+def test_lengths_and_shares_that_no_string_has_are_refused() -> None:
+    asked = Dictionary(epsilon=4.0, longest=6, people=1000)
+    for length in (0, -5, 201):
+        with pytest.raises(ValueError, match=f"length must be from 1 to 200, not {length}"):
+            asked.floor_at(length)
+        with pytest.raises(ValueError, match=f"length must be from 1 to 200, not {length}"):
+            asked.people_needed(0.1, length)
+    with pytest.raises(TypeError, match="length must be a whole number, not nan"):
+        asked.floor_at(float("nan"))  # type: ignore[arg-type]
+    for share in (0.0, -1.0, 2.0, float("nan")):
+        with pytest.raises(ValueError, match=f"above 0 and at most 1, not {share:g}"):
+            names_found().chance([0.1, share])
