@@ -100,7 +100,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     seen: dict[str, int] = {}
     wrong: list[str] = []
     for line, text in enumerate(texts, 1):
-        why_impossible = _why_refused(text)
+        why_impossible = why_refused(text)
         if why_impossible:
             wrong.append(f"line {line}: {why_impossible}")
             continue
@@ -116,7 +116,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     return tuple(seen)
 
 
-def _why_refused(text: object) -> str | None:
+def why_refused(text: object) -> str | None:
     """Return what is wrong with a candidate; it is not an answer and may be quoted."""
     if type(text) is str and text and text.isascii():
         return None

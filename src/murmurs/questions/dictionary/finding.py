@@ -63,9 +63,7 @@ def discover(
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
-    if isinstance(corpus, str):
-        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
-    letters, known = letters_of(alphabet), [strings.normal(text) for text in corpus]
+    letters, known = letters_of(alphabet), _listed(corpus)
     if isinstance(mechanism, NGrams):
         for given, name in ((known, "corpus"), (beam, "beam")):
             if given:
@@ -178,6 +176,23 @@ def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
             "similar strings, or ask with a Dictionary of this alphabet, which begins with fewer "
             f"letters (letters = {many} in a survey)"
         )
+
+
+def _listed(corpus: object) -> list[str]:
+    """Return the strings of a corpus in normal form; nobody's answer is in it, so errors quote."""
+    if isinstance(corpus, str | bytes):
+        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
+    if not isinstance(corpus, Iterable):
+        raise TypeError(f"corpus is a list of strings, not {shown(corpus)}: corpus=[...]")
+    out = []
+    for number, text in enumerate(corpus):
+        why = strings.why_refused(text)
+        if why:
+            raise (ValueError if isinstance(text, str) else TypeError)(
+                f"corpus has strings, but number {number} is none: {why}; leave it out"
+            )
+        out.append(strings.normal(text))
+    return out
 
 
 def _usable(letters: Letters, corpus: list[str], longest: int) -> list[str]:

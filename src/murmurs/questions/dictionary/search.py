@@ -179,7 +179,7 @@ def search(
         best = _largest(totals, broad.kept)
         own = grown.parents[best]
         firm = totals[best] > FIRM
-        known.append(max(1, int(firm.sum()), sure))
+        known.append(max(known[-1], int(firm.sum()), sure))  # each goes on or ends
         kept = Beam(
             grown.codes[best],
             grown.sizes[best],
@@ -291,9 +291,9 @@ def _judged(
     asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
     later = _from_the_end(kept.scores * np.sqrt(people)) / np.sqrt(asked)
     logs = np.log(np.array(known[: len(people)], np.float64)) + SEVERAL - _from_the_end(prices)
-    logs[:, 1:][prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
-    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
     first = np.searchsorted(lengths[:-1], kept.sizes, side="right")
+    logs[np.arange(len(lengths)) > first[:, None]] = -np.inf  # nothing branches off after the end
+    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
     return Found(texts, log_p, tried, later, logs, asked, first)
 
 
