@@ -210,10 +210,12 @@ def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control)
     """Return the strings to accept, by adjusted p-values."""
     if control == "bonferroni":
         return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
-    order = np.argsort(found.log_p, kind="stable")
+    held = found.cautious if isinstance(found, Found) else found
+    order = np.argsort(held.log_p, kind="stable")
     limits = _log_limits(found, np.arange(1, len(order) + 1), error_rate)
-    below = np.flatnonzero(found.log_p[order] <= limits)
-    return order[: below[-1] + 1].tolist() if len(below) else []
+    below = np.flatnonzero(held.log_p[order] <= limits)
+    several = order[: below[-1] + 1].tolist() if len(below) else []
+    return sorted({*several, *_accepted(found, error_rate, "bonferroni")})
 
 
 def _margins(
@@ -222,8 +224,11 @@ def _margins(
     """Return by how many standard errors the accepted strings passed; n-grams have no such rule."""
     if isinstance(found, FoundByNGrams):
         return np.full(len(accepted), np.inf)
-    number = np.array(1 if control == "bonferroni" else len(accepted))
-    return found.margins(float(_log_limits(found, number, error_rate)))[accepted]
+    margins = found.margins(math.log(error_rate))[accepted]
+    if control == "fdr":
+        limit = float(_log_limits(found, np.array(len(accepted)), error_rate))
+        margins = np.maximum(margins, found.cautious.margins(limit)[accepted])
+    return margins
 
 
 def _log_limits(found: Found | FoundByNGrams, number: Integers, error_rate: float) -> Floats:
