@@ -336,6 +336,18 @@ def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
         nothing.question("name", 1.0)
 
 
+def test_a_discovery_says_so_where_more_people_find_nothing_rarer() -> None:
+    """A summary of a million airports was an error: no number of people found half the share."""
+    asked = Dictionary(epsilon=2.0, longest=4, alphabet="dfhjklrx")
+    airports = {"lhr": 500_000, "jfk": 300_000, "dxl": 200_000}
+    found = searched(asked, asked.simulate(airports, np.random.default_rng(1)))
+    assert set(found.labels) == set(airports)
+    assert (
+        "With this epsilon, no number of people is enough to find strings of half that share."
+        in found.summary
+    )
+
+
 def test_differences_of_discovered_shares_have_intervals() -> None:
     asked, rng = noiseless(8), np.random.default_rng(9)
     first = names_found().estimate

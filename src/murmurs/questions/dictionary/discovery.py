@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 USUAL_CORPUS = 10_000
 """The strings of a corpus that `Discovery.missed` tells of; the number matters little."""
 
+MANKIND = 10**10
+"""More people than there are: `Discovery.missed` advises nobody to ask that many."""
+
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
@@ -81,21 +84,27 @@ class Discovery:
     def missed(self) -> str:
         """What may be missing, and what more people or a corpus would find, in sentences."""
         if self.floor >= 1:
-            needed = people_needed(self.mechanism, 0.1)
-            return (
-                "These are too few reports to be sure of any string. To find one that a tenth of "
-                f"the people hold, ask {needed:,} people."
-            )
+            few = "These are too few reports to be sure of any string."
+            return f"{few} {self._by_people(0.1, 'one that a tenth of the people hold')}"
         usual, longest = usual_length(self.mechanism), self.mechanism.longest
         letters = "1 letter" if usual == 1 else f"{usual} letters"
         above = floor_of(self.mechanism, self.counts.n, longest)
         long = "" if longest == usual else f" ({_percent(above)} with {longest} letters)"
-        needed = people_needed(self.mechanism, self.floor / 2)
+        more = self._by_people(self.floor / 2, "strings of half that share")
         return (
             f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
-            "nearly always found; rarer ones may be missing. To find strings of half that share, "
-            f"ask {needed:,} people.{self._by_corpus}"
+            f"nearly always found; rarer ones may be missing. {more}{self._by_corpus}"
         )
+
+    def _by_people(self, share: float, what: str) -> str:
+        """How many people would find strings of a share, in a sentence."""
+        try:
+            needed = people_needed(self.mechanism, share)
+        except ValueError:  # strings that share buckets by chance hide it, see `people_needed`
+            needed = MANKIND + 1
+        if needed > MANKIND:
+            return f"With this epsilon, no number of people is enough to find {what}."
+        return f"To find {what}, ask {needed:,} people."
 
     @property
     def _by_corpus(self) -> str:
