@@ -235,7 +235,7 @@ def test_what_was_missed_says_how_many_people_would_find_it(method: str) -> None
     found = found_by(method, {"tea": 3000}, alphabet="aet", longest=4)
     needed = people_needed(found.mechanism, found.floor / 2)
     assert floor_of(found.mechanism, needed) == pytest.approx(found.floor / 2, rel=0.01)
-    assert found.missed.endswith("people.")
+    assert found.missed.endswith(f"ask {needed:,} people in all.")
     assert found.missed.startswith(f"Strings of up to {3 if method == 'prefix' else 4} letters")
 
 

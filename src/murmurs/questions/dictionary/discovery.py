@@ -104,7 +104,7 @@ class Discovery:
             needed = MANKIND + 1
         if needed > MANKIND:
             return f"With this epsilon, no number of people is enough to find {what}."
-        return f"To find {what}, ask {needed:,} people."
+        return f"To find {what}, ask {needed:,} people in all."
 
     @property
     def _by_corpus(self) -> str:
