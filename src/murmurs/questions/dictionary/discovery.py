@@ -114,7 +114,10 @@ class Discovery:
             return ""
         if self.listed:
             return f" Those of the corpus are nearly always found above {_percent(floor)}."
-        return f" With a corpus, strings in it are nearly always found above {_percent(floor)}."
+        return (
+            " With a corpus, a list of similar strings, those in it are nearly always found above "
+            f"{_percent(floor)}."
+        )
 
     def question(
         self, name: str, epsilon: float, *, other: str = "(other)", text: str = ""
