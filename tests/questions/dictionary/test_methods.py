@@ -236,7 +236,7 @@ def test_what_was_missed_says_how_many_people_would_find_it(method: str) -> None
     needed = people_needed(found.mechanism, found.floor / 2)
     assert floor_of(found.mechanism, needed) == pytest.approx(found.floor / 2, rel=0.01)
     assert found.missed.endswith(f"ask {needed:,} people in all.")
-    assert found.missed.startswith(f"Strings of up to {3 if method == 'prefix' else 4} letters")
+    assert found.missed.startswith("Strings of up to 4 letters with a share above")
 
 
 # The picture

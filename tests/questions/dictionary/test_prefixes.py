@@ -336,6 +336,15 @@ def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
         nothing.question("name", 1.0)
 
 
+def test_lengths_are_told_apart_only_where_their_floors_are() -> None:
+    said = [
+        searched(asked, asked.simulate({"aa": 500}, np.random.default_rng(1))).missed
+        for asked in (Dictionary(2.0, 2, "abc"), Dictionary(2.0, 8, "abc"))
+    ]
+    assert said[0].startswith("Strings of up to 2 letters with a share above 29 % are nearly")
+    assert said[1].startswith("Strings of up to 6 letters with a share above 28 % (29 % with 8")
+
+
 def test_a_discovery_says_so_where_more_people_find_nothing_rarer() -> None:
     """A summary of a million airports was an error: no number of people found half the share."""
     asked = Dictionary(epsilon=2.0, longest=4, alphabet="dfhjklrx")

@@ -87,9 +87,12 @@ class Discovery:
             few = "These are too few reports to be sure of any string."
             return f"{few} {self._by_people(0.1, 'one that a tenth of the people hold')}"
         usual, longest = usual_length(self.mechanism), self.mechanism.longest
-        letters = "1 letter" if usual == 1 else f"{usual} letters"
         above = floor_of(self.mechanism, self.counts.n, longest)
-        long = "" if longest == usual else f" ({_percent(above)} with {longest} letters)"
+        if _percent(above) == _percent(self.floor):
+            usual, long = longest, ""
+        else:
+            long = f" ({_percent(above)} with {longest} letters)"
+        letters = "1 letter" if usual == 1 else f"{usual} letters"
         more = self._by_people(self.floor / 2, "strings of half that share")
         return (
             f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
