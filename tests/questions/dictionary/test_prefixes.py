@@ -175,7 +175,9 @@ def test_a_note_says_what_may_be_in_a_large_rest() -> None:
         "'aceilnorsu'",
     )
     nothing = asked.discover(asked.simulate({"Leo": 4000}, rng))
-    assert nothing.summary.endswith("Strings with letters outside the alphabet are never found.")
+    assert nothing.summary.endswith(
+        "Note: strings with letters outside the alphabet 'aceilnorsu' are never found."
+    )
 
 
 def test_all_beginnings_are_tried_also_with_more_letters_than_were_planned() -> None:
@@ -313,10 +315,14 @@ def test_a_corpus_is_used() -> None:
     with_corpus = searched(asked, counts, corpus=["lea", "leon", "osca", "lunar", "Ö"])
     without = searched(asked, counts)
     assert set(with_corpus.labels) == set(NAMES) == set(without.labels)
+    left_out = (
+        "1 of the 5 strings of the corpus has letters outside the alphabet, and cannot be found"
+    )
+    assert (with_corpus.notes, without.notes) == ((left_out,), ())
     by_name = dict(zip(without.labels, without.p_values, strict=True))
     learnt = zip(with_corpus.labels, with_corpus.p_values, strict=True)
     assert any(p != by_name[name] for name, p in learnt)
-    with pytest.raises(ValueError, match="none of the 1 strings of the corpus consists of letters"):
+    with pytest.raises(ValueError, match="none of the strings of the corpus has only letters"):
         asked.discover(counts, corpus=["ÄÖÜ"])
 
 

@@ -142,10 +142,8 @@ class Discovery:
         else:
             certain = f"at most {rate} of them are false on average"
         if not self.labels:
-            return (
-                f"No string was found. {self.missed} Strings with letters outside the alphabet are "
-                "never found." + "".join(f" Note: {note}." for note in self.notes)
-            )
+            notes = "".join(f" Note: {note}." for note in self.notes)
+            return f"No string was found. {self.missed}{notes}"
         return f"{self._many} found; {certain}. {self.missed}"
 
     @property
