@@ -70,6 +70,11 @@ def test_a_next_survey_on_standard_output_stands_alone(counts: str, form: str) -
     assert "tea" in result.stderr
 
 
+def test_programs_read_the_summary_too(counts: str) -> None:
+    found = json.loads(run("discover", counts, "--alphabet", "aemt", "--json"))
+    assert found["summary"].startswith("2 strings found; at most a 5 % chance")
+
+
 def test_no_survey_is_written_if_the_picture_cannot_be(counts: str) -> None:
     line = ["discover", counts, "--alphabet", "aemt", "--next", "n.json", "--epsilon", "1"]
     result = CliRunner().invoke(main, [*line, "--plot", "missing/n.png"])

@@ -128,7 +128,11 @@ def command(
         return "\n".join(lines)
 
     form.show(
-        json=lambda: {"question": question.name, **found.to_document(level, target)},
+        json=lambda: {
+            "question": question.name,
+            "summary": found.summary,
+            **found.to_document(level, target),
+        },
         csv=lambda: "" if shown is None else shown.to_csv(level, target),
         text=text,
     )
