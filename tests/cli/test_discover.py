@@ -70,6 +70,16 @@ def test_a_next_survey_on_standard_output_stands_alone(counts: str, form: str) -
     assert "tea" in result.stderr
 
 
+def test_a_next_survey_replaces_no_other_survey(counts: str) -> None:
+    first = mm.Survey("s", (mm.Question("q", ["a", "b"], epsilon=1.0),)).to_json()
+    Path("s.json").write_text(first)
+    line = ["discover", counts, "--alphabet", "aemt", "--next", "s.json", "--epsilon", "1"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 2
+    assert "s.json holds version 1 of survey 's'" in result.stderr
+    assert Path("s.json").read_text() == first
+
+
 def test_programs_read_the_summary_too(counts: str) -> None:
     found = json.loads(run("discover", counts, "--alphabet", "aemt", "--json"))
     assert found["summary"].startswith("2 strings found; at most a 5 % chance")

@@ -23,7 +23,7 @@ from murmurs.cli.pictures import save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
-from murmurs.files.surveys import read_survey
+from murmurs.files.surveys import keep_published, read_survey
 from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
 from murmurs.present.discoveries import PLOT_SIZE
@@ -107,6 +107,8 @@ def command(
     again = None
     if epsilon is not None:
         again = Survey(question.name, (found.question(question.name, epsilon, text=question.text),))
+    if next_survey is not None and again is not None:
+        keep_published(next_survey, again)
     titled = found.titled(title)
     save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)
     if next_survey is not None and again is not None:
