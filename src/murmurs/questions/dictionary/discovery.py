@@ -20,6 +20,7 @@ from murmurs.present.layout import fold
 from murmurs.questions.dictionary.power import (
     Searched,
     chances_of,
+    chances_with_corpus,
     floor_of,
     floor_with_corpus,
     people_needed,
@@ -161,7 +162,8 @@ class Discovery:
     ) -> Axes:
         """Draw the shares of the strings found by rank, with intervals, above the noise floor.
 
-        Beside them is how likely a string of each share is found. Return matplotlib's axes.
+        Beside them is how likely a string of each share is found, even if its letters are random,
+        and dashed, if it is in the corpus that was given. Return matplotlib's axes.
         """
         columns = None if self.estimate is None else self.estimate.columns(level, target)
         told = f"{self._many} found in {numbered(self.counts.n, 'report')}"
@@ -173,7 +175,11 @@ class Discovery:
             title if title is not None else f"{self.title}\n{told}".lstrip(),
             axes,
             limit,
+            self._chance_in_corpus if self.listed else None,
         )
+
+    def _chance_in_corpus(self, shares: Floats) -> Floats:
+        return chances_with_corpus(self.mechanism, self.counts.n, shares, self.listed)
 
     def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the strings and their shares as plain values for JSON."""
