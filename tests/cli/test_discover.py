@@ -42,6 +42,7 @@ def test_a_next_survey_asks_for_the_strings_found(
         *("--next", "again.json", "--epsilon", "1"),
     )
     assert "A survey of these strings is in again.json" in text
+    assert "Its labels of 4 letters may be only beginnings: whoever holds a longer" in text
     labels = Survey.from_json(Path("again.json").read_text())["pet"].labels
     assert set(labels) == {"luna", "leo", "(other)"}
     Path("answers.txt").write_text("luna\nbello\n")

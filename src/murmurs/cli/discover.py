@@ -127,6 +127,12 @@ def command(
                 f"\nA survey of these strings is in {next_survey}: run murmurs encode with "
                 "--unknown '(other)', so that all other strings have a label."
             )
+            longest = found.mechanism.longest
+            if any(len(label) == longest for label in found.labels):
+                lines.append(
+                    f"Its labels of {longest} letters may be only beginnings: whoever holds a "
+                    "longer string then answers (other)."
+                )
         return "\n".join(lines)
 
     form.show(
