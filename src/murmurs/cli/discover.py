@@ -10,6 +10,7 @@ from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import writing
 from murmurs.cli.options import (
     Command,
+    asked_option,
     control_option,
     existing_file,
     new_file,
@@ -35,6 +36,7 @@ from murmurs.survey.survey import Survey
 @click.command("discover", cls=Command)
 @click.argument("counts", type=piped_file)
 @survey_option
+@asked_option
 @click.option(
     "--alphabet",
     default=ALPHABET,
@@ -68,6 +70,7 @@ from murmurs.survey.survey import Survey
 def command(
     counts: Path,
     survey: Path | None,
+    asked: str | None,
     alphabet: str,
     corpus: Path | None,
     error_rate: float,
@@ -92,7 +95,7 @@ def command(
     if (next_survey is None) != (epsilon is None):
         raise click.UsageError("--next and --epsilon go together: a next survey needs an epsilon")
     contract = None if survey is None else read_survey(survey)
-    question, counted = read_counts(counts, contract)
+    question, counted = read_counts(counts, contract, asked)
     similar = () if corpus is None else read_candidates(corpus)[0]
     with progress_bar("searching") as progress:
         found = discover(
