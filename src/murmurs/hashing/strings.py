@@ -86,7 +86,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
 
     >>> candidates(["tea", "coffee", "", "tea"])
     Traceback (most recent call last):
-    ValueError: 2 of 4 candidates cannot be taken: line 3: it is empty; line 4: 'tea' is the same
+    ValueError: 2 of 4 strings cannot be taken: line 3: it is empty; line 4: 'tea' is the same
     as line 1
     """
     if isinstance(texts, str | bytes):
@@ -111,7 +111,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     if wrong:
         more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         raise ValueError(
-            f"{len(wrong)} of {len(texts)} candidates cannot be taken: {'; '.join(wrong[:5])}{more}"
+            f"{len(wrong)} of {len(texts)} strings cannot be taken: {'; '.join(wrong[:5])}{more}"
         )
     return tuple(seen)
 

@@ -175,7 +175,9 @@ def test_a_note_says_what_may_be_in_a_large_rest() -> None:
         "'aceilnorsu'",
     )
     nothing = asked.discover(asked.simulate({"Leo": 4000}, rng))
-    assert nothing.summary.endswith("Strings with letters outside the alphabet are never found.")
+    assert nothing.summary.endswith(
+        "Note: strings with letters outside the alphabet 'aceilnorsu' are never found."
+    )
 
 
 def test_all_beginnings_are_tried_also_with_more_letters_than_were_planned() -> None:
@@ -293,7 +295,7 @@ def test_the_floor_of_strings_in_a_corpus_is_lower_and_said() -> None:
     assert floor is not None
     assert floor < 0.9 * without.floor
     assert f"Those of the corpus are nearly always found above {100 * floor:.2g} %" in given.missed
-    assert "With a corpus, strings in it are nearly always found above" in without.missed
+    assert "With a corpus, a list of similar strings, those in it are nearly" in without.missed
 
 
 def test_strings_of_a_corpus_above_its_floor_are_found() -> None:
@@ -330,10 +332,14 @@ def test_a_corpus_is_used() -> None:
     with_corpus = searched(asked, counts, corpus=["lea", "leon", "osca", "lunar", "Ö"])
     without = searched(asked, counts)
     assert set(with_corpus.labels) == set(NAMES) == set(without.labels)
+    left_out = (
+        "1 of the 5 strings of the corpus has letters outside the alphabet, and cannot be found"
+    )
+    assert (with_corpus.notes, without.notes) == ((left_out,), ())
     by_name = dict(zip(without.labels, without.p_values, strict=True))
     learnt = zip(with_corpus.labels, with_corpus.p_values, strict=True)
     assert any(p != by_name[name] for name, p in learnt)
-    with pytest.raises(ValueError, match="none of the 1 strings of the corpus consists of letters"):
+    with pytest.raises(ValueError, match="none of the strings of the corpus has only letters"):
         asked.discover(counts, corpus=["ÄÖÜ"])
 
 
@@ -366,6 +372,27 @@ def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
     assert str(nothing).startswith("No string was found.")
     with pytest.raises(ValueError, match="nothing was found"):
         nothing.question("name", 1.0)
+
+
+def test_lengths_are_told_apart_only_where_their_floors_are() -> None:
+    said = [
+        searched(asked, asked.simulate({"aa": 500}, np.random.default_rng(1))).missed
+        for asked in (Dictionary(2.0, 2, "abc"), Dictionary(2.0, 8, "abc"))
+    ]
+    assert said[0].startswith("Strings of up to 2 letters with a share above 29 % are nearly")
+    assert said[1].startswith("Strings of up to 6 letters with a share above 28 % (29 % with 8")
+
+
+def test_a_discovery_says_so_where_more_people_find_nothing_rarer() -> None:
+    """A summary of a million airports was an error: no number of people found half the share."""
+    asked = Dictionary(epsilon=2.0, longest=4, alphabet="dfhjklrx")
+    airports = {"lhr": 500_000, "jfk": 300_000, "dxl": 200_000}
+    found = searched(asked, asked.simulate(airports, np.random.default_rng(1)))
+    assert set(found.labels) == set(airports)
+    assert (
+        "With this epsilon, no number of people is enough to find strings of half that share."
+        in found.summary
+    )
 
 
 def test_differences_of_discovered_shares_have_intervals() -> None:

@@ -87,11 +87,15 @@ def usual_length(mechanism: Prefixes) -> int:
 
 
 def chances_of(
-    mechanism: Prefixes, people: float, shares: Floats, length: int | None = None
+    mechanism: Prefixes,
+    people: float,
+    shares: Floats,
+    length: int | None = None,
+    listed: int | None = None,
 ) -> Floats:
     """Return the same for several shares, by default for strings of the usual length."""
     letters = usual_length(mechanism) if length is None else length
-    each = [chance_of(mechanism, people, share, letters) for share in shares.ravel()]
+    each = [chance_of(mechanism, people, share, letters, listed) for share in shares.ravel()]
     return np.array(each).reshape(shares.shape)
 
 

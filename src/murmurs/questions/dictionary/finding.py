@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from murmurs.boundary.checks import real, shown, whole
+from murmurs.boundary.texts import numbered
 from murmurs.counts import Counts
 from murmurs.estimators import estimate
 from murmurs.estimators.estimation import Estimate
@@ -78,12 +79,12 @@ def discover(
         )
         notes = () if by_ngrams.all_tested else (_NOT_ALL.format(f"{by_ngrams.tried:,}"),)
         return _accept(counts, mechanism, letters, by_ngrams, error_rate, control, notes)
-    usable = _usable(letters, known, mechanism.longest) if known else []
+    usable, left_out = _usable(letters, known, mechanism.longest) if known else ([], ())
     if not usable:
         _check_beginnings(letters, mechanism)
     kept = whole(BEAM if beam is None else beam, "beam", 1, 10**6)
     found = searched(counts, mechanism, letters, usable, kept, progress)
-    accepted = _accept(counts, mechanism, letters, found, error_rate, control, ())
+    accepted = _accept(counts, mechanism, letters, found, error_rate, control, left_out)
     return dataclasses.replace(accepted, listed=len(usable))
 
 
@@ -104,8 +105,17 @@ def _accept(
     """Return the strings that pass, the most common first, with their shares."""
     accepted = _accepted(found, error_rate, control)
     if not accepted:
+        never = f"strings with letters outside the alphabet {_quoted(letters)} are never found"
         return Discovery(
-            (), np.zeros(0), counts, mechanism, None, error_rate, control, found.tried, notes
+            (),
+            np.zeros(0),
+            counts,
+            mechanism,
+            None,
+            error_rate,
+            control,
+            found.tried,
+            (*notes, never),
         )
     texts = tuple(found.texts[i] for i in accepted)
     margins = _margins(found, accepted, error_rate, control)
@@ -195,15 +205,26 @@ def _listed(corpus: object) -> list[str]:
     return out
 
 
-def _usable(letters: Letters, corpus: list[str], longest: int) -> list[str]:
-    """Return the different strings of a corpus that can be found, cut at the longest length."""
-    usable = list(dict.fromkeys(text[:longest] for text in corpus if letters.covers(text)))
-    if not usable:
+def _usable(letters: Letters, corpus: list[str], longest: int) -> tuple[list[str], tuple[str, ...]]:
+    """Return the different strings of a corpus that can be found, and a note on all others.
+
+    They are cut at the longest length.
+    """
+    covered = [text for text in corpus if letters.covers(text)]
+    if not covered:
         raise ValueError(
-            f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
-            f"{shown(letters.alphabet)}"
+            "none of the strings of the corpus has only letters of the alphabet "
+            f"{_quoted(letters)}: give an alphabet with all of their letters"
         )
-    return usable
+    usable = list(dict.fromkeys(text[:longest] for text in covered))
+    left_out = len(corpus) - len(covered)
+    if not left_out:
+        return usable, ()
+    have = "has" if left_out == 1 else "have"
+    return usable, (
+        f"{left_out:,} of the {numbered(len(corpus), 'string')} of the corpus {have} letters "
+        "outside the alphabet, and cannot be found",
+    )
 
 
 def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control) -> list[int]:
@@ -249,6 +270,10 @@ def _notes(
     if other > MUCH:
         notes.append(
             "the strings in (other) are too rare to be found, or have letters outside the alphabet "
-            + shown(letters.alphabet, 100)
+            + _quoted(letters)
         )
     return tuple(notes)
+
+
+def _quoted(letters: Letters) -> str:
+    return shown(letters.alphabet, 100)

@@ -42,6 +42,13 @@ def floor_with_corpus(mechanism: Searched, people: float, listed: int) -> float 
     return chance.floor_of(mechanism, people, None, listed)
 
 
+def chances_with_corpus(mechanism: Searched, people: float, shares: Floats, listed: int) -> Floats:
+    """Return how likely strings of these shares are found that are in a corpus of so many."""
+    if isinstance(mechanism, NGrams):
+        raise TypeError("n-grams are searched without a corpus")
+    return chance.chances_of(mechanism, people, shares, None, listed)
+
+
 def people_needed(mechanism: Searched, share: float, length: int | None = None) -> int:
     """Return how many people must answer for a string of this share to be found nearly always."""
     return int(_way(mechanism).people_needed(mechanism, share, _checked(length)))
