@@ -3,11 +3,12 @@
 Each engine has a file with the same functions, and gives the same counts to the last unit.
 """
 
+from murmurs.engines.encoding import Encoded, Encoding
 from murmurs.engines.likelihood import Ascending
 from murmurs.engines.running import Counted, Options
 from murmurs.engines.sources import SourceError
 
-__all__ = ["Ascending", "Counted", "Options", "SourceError"]
+__all__ = ["Ascending", "Counted", "Encoded", "Encoding", "Options", "SourceError"]
 
 NAMES = ("local", "dask", "spark")
 """The engines; each is a module of this package."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from murmurs.engines.encoding import Encoded, Encoding
+from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.running import Counted, Options, Total
 from murmurs.engines.running import count as count_with
@@ -66,6 +69,24 @@ def likelihood(
     array([0.77, 0.23])
     """
     return estimate(totals(workers, None), sources, survey, question, **options)
+
+
+def encode(
+    sources: object,
+    target: str | Path,
+    survey: Survey,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[Encoding],
+) -> Encoded:
+    """Encode columns of files, and write a new folder of Parquet files with the reports.
+
+    The folder has a file for each part of the sources, with a column of reports for each question;
+    `count` reads it. Rows are in another order within their file. A key must be a column that
+    tells rows apart; see `murmurs.engines.Encoding`.
+    """
+    return encode_with(totals(workers, progress), sources, target, survey, **options)
 
 
 def totals(workers: int | None, progress: Progress | None) -> Total:

@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 from operator import add
+from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from murmurs.boundary.texts import numbered
 from murmurs.engines.counting import count_part, listed_by, no_report
+from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, shared_keys
+from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.job import Job, plan
 from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.running import Counted, Options, Total, check_people, concluded
@@ -80,6 +83,60 @@ def likelihood(
     """
     with connected(session, master) as there:
         return estimate(totals(there), sources, survey, question, **options)
+
+
+def encode(
+    sources: object,
+    target: str | Path,
+    survey: Survey,
+    *,
+    session: Any = None,
+    master: str | None = None,
+    **options: Unpack[Encoding],
+) -> Encoded:
+    """Encode columns of files on Spark, and write a new folder of Parquet files.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.encode`. Use `encode_frame`
+    for a data frame.
+    """
+    with connected(session, master) as there:
+        return encode_with(totals(there), sources, target, survey, **options)
+
+
+def encode_frame(frame: Any, survey: Survey, **options: Unpack[Encoding]) -> Any:
+    """Return a data frame of reports, a column for each question, from one of answers.
+
+    It is computed when it is used, and gives the same reports each time, in every order of rows:
+    the chance of a row comes from a secret of this call, the key and the answer. Keys are compared
+    now, since no two rows may share one. The columns in ``keep`` are copied as they are.
+    """
+    found = _found(frame)
+    encoder = encoder_of(survey, found, **options)
+    rows = frame.select(*[frame[f"`{column}`"] for column in encoder.reads])
+    keys = (
+        rows.groupBy(f"`{encoder.key}`")
+        .count()
+        .filter("count > 1 and `" + encoder.key + "` is not null")
+    )
+    shared = keys.selectExpr("sum(count - 1) as shared").collect()[0]["shared"]
+    if shared:
+        raise shared_keys(encoder.key, shared)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    (given,) = found.schemas.values()
+    return rows.mapInArrow(partial(_encoded, encoder), from_arrow_schema(encoder.schema(given)))
+
+
+def _encoded(encoder: Encoder, batches: Iterator[Any]) -> Iterator[Any]:
+    """Encode a partition of a data frame; on an executor."""
+    from pyspark import TaskContext
+
+    number = TaskContext.get().partitionId()
+    part = Streamed(number, f"partition {number} of the data frame", ())
+    first = 0
+    for batch in batches:
+        yield encoder.encoded(part, first, batch, Tally())
+        first += batch.num_rows
 
 
 @contextmanager
@@ -188,13 +245,10 @@ def _sum(results: list[Any], failed: str | None) -> Any:
 
 def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counted:
     """Count the rows of a data frame of Spark."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     for name in ("memory", "scratch", "filesystem"):
         if given.get(name) is not None:
             raise ValueError(f"{name} is for files: leave it out for a data frame")
-    name = "the data frame"
-    found = Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
+    found = _found(frame)
     job = plan(
         survey,
         found,
@@ -220,6 +274,14 @@ def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counte
     tally.rows += repeated
     tally.repeated += repeated
     return concluded(job, tally, Tally())
+
+
+def _found(frame: Any) -> Found:
+    """Return a data frame as a source, whose rows come later."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    name = "the data frame"
+    return Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
 
 
 def _part(job: Job, batches: Iterator[Any]) -> Iterator[Any]:

@@ -175,7 +175,7 @@ def encode_table(
     chance: ChanceInBulk = Secure() if random is None else random
     sources = sources_of(survey, columns)
     questions = [question for source in sources for question in source.questions]
-    _check_kept(kept_names, sources, survey)
+    check_kept(kept_names, sources, survey)
     if labels:
         for source in sources:
             check_labels(source.asked)
@@ -227,7 +227,7 @@ def encode_table(
     return PrivateTable(n, sources, labels, kept_names, keep_order)
 
 
-def _check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
+def check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
     """Refuse to copy a column that is encoded, or that the survey asks with noise."""
     taken = [source.asked.name for source in sources]
     for name in keep:
