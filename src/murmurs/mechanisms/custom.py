@@ -55,6 +55,13 @@ class CustomMechanism(Mechanism[Report]):
         people = zip(answers.tolist(), random.each(len(answers)), strict=True)
         return self._stacked([self.respond(answer, one) for answer, one in people])
 
+    def _written(self) -> str:
+        """Return the document or, if its fields are no plain values, the name, k and epsilon."""
+        try:
+            return super()._written()
+        except (TypeError, ValueError):
+            return f"{type(self).__name__} {self.k} {self.epsilon!r}"
+
     def _stacked(self, reports: list[Report]) -> Reports:
         """Return an array of reports; what is no report is not quoted, as it may hold an answer."""
         try:

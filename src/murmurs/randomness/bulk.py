@@ -77,7 +77,7 @@ class Bulk:
         return self
 
     def of(self, rows: NDArray[np.bool_] | I64) -> Bulk:
-        """Return the chance of some of the people, by number or with a boolean for each."""
+        """Return the chance of some people, each once, by number or with a boolean for each."""
         return self
 
     def each(self, n: int) -> Iterator[Randomness]:
