@@ -31,7 +31,7 @@ from murmurs.numerics.arrays import Integers
 from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 from murmurs.randomness.secure import Secure
-from murmurs.randomness.sources import ChanceInBulk
+from murmurs.randomness.sources import ChanceInBulk, as_generator
 from murmurs.survey.budget import rounded_up
 from murmurs.survey.survey import Survey
 from murmurs.wire import Reports
@@ -172,6 +172,7 @@ def encode_table(
         raise ValueError(
             f"cannot write {target}: the name of a table ends in .parquet, .csv, .tsv or .jsonl"
         )
+    as_generator(random)  # refuses what has one key for each row of a column
     chance: ChanceInBulk = Secure() if random is None else random
     sources = sources_of(survey, columns)
     questions = [question for source in sources for question in source.questions]
