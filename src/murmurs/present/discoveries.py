@@ -96,10 +96,11 @@ def plot_discovery(
     axes.spines[["top", "right"]].set_visible(False)
     beside = axes.inset_axes((1.03, 0.0, _BESIDE, 1.0), sharey=axes)
     levels = np.geomspace(bottom, top, 200)
-    beside.plot(100 * chance(levels / 100), levels, color=SECOND, linewidth=1.8)
-    beside.fill_betweenx(levels, 0, 100 * chance(levels / 100), color=SECOND, alpha=0.12)
+    shares = np.minimum(levels / 100, 1.0)  # the axis may go on above everybody
+    beside.plot(100 * chance(shares), levels, color=SECOND, linewidth=1.8)
+    beside.fill_betweenx(levels, 0, 100 * chance(shares), color=SECOND, alpha=0.12)
     if chance_in_corpus is not None:
-        listed = 100 * chance_in_corpus(levels / 100)
+        listed = 100 * chance_in_corpus(shares)
         beside.plot(listed, levels, color=SECOND, linewidth=1.8, linestyle="--")
         beside.text(
             0.96,

@@ -251,7 +251,7 @@ def test_the_picture_shows_strings_floor_and_chances(method: str) -> None:
     assert said[2].startswith("noise floor")
     (beside,) = axes.child_axes
     chances, shares = (np.asarray(x) for x in beside.lines[0].get_data())
-    np.testing.assert_allclose(chances, 100 * found.chance(shares / 100))
+    np.testing.assert_allclose(chances, 100 * found.chance(np.minimum(shares / 100, 1)))
     assert axes.get_yscale() == "log"
     assert axes.get_title(loc="left") == "dictionary\n2 strings found in 5,000 reports"
     mpl.pyplot.close("all")

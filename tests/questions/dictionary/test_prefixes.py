@@ -479,3 +479,11 @@ def test_lengths_and_shares_that_no_string_has_are_refused() -> None:
     for share in (0.0, -1.0, 2.0, float("nan")):
         with pytest.raises(ValueError, match=f"above 0 and at most 1, not {share:g}"):
             names_found().chance([0.1, share])
+
+
+def test_counts_of_another_question_are_not_searched() -> None:
+    other = Dictionary(2.0, longest=5, alphabet="ab").simulate(
+        {"ab": 100}, np.random.default_rng(1)
+    )
+    with pytest.raises(ValueError, match="are not answers to"):
+        Dictionary(4.0, longest=6, alphabet="ab").discover(other)

@@ -49,6 +49,13 @@ They are strings that nothing tells apart from noise, so they add to it. The par
 shares fall as 1 / rank, and one only if all people hold strings that are just as common.
 """
 
+SPARSE = 3.0
+"""How many times more people it takes where cohorts have hardly a report each.
+
+Scores are then of single reports, which are far from normal. From some reports per cohort on it
+makes no difference.
+"""
+
 STATES, HALVINGS = 64, 24
 """Totals that are told apart, and steps of the search for the share of a given chance."""
 
@@ -150,6 +157,7 @@ def _path(
 ) -> _Path:
     """Return the levels of a string of this share and length."""
     cohorts = np.array([cohorts for _, cohorts in mechanism.levels], np.float64)
+    people /= 1 + SPARSE * math.exp(-people / (2 * cohorts.sum()))
     n = people * cohorts / cohorts.sum()
     null = 1 / mechanism.width
     gain = float(mechanism.truth_probability) * (1 - null)
