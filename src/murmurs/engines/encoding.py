@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -246,12 +247,11 @@ def _write(encoder: Encoder, folder: Scratch, part: AnyPart) -> Tally:
     from pyarrow.parquet import ParquetWriter
 
     tally, writer = Tally(), None
-    with folder.writing(f"part-{part.number:05d}.parquet") as file:
+    with folder.writing(f"part-{part.number:05d}.parquet") as file, ExitStack() as stack:
         for first, batch in batches(part, encoder.reads):
             if writer is None:
-                writer = ParquetWriter(file, encoder.schema(batch.schema))
+                schema = encoder.schema(batch.schema)
+                writer = stack.enter_context(ParquetWriter(file, schema))
             writer.write_batch(encoder.encoded(part, first, batch, tally))
             tally.rows += batch.num_rows
-        if writer is not None:
-            writer.close()
     return tally

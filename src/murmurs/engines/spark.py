@@ -124,10 +124,31 @@ def encode_frame(frame: Any, survey: Survey, **options: Unpack[Encoding]) -> Any
     from pyspark.sql.pandas.types import from_arrow_schema
 
     (given,) = found.schemas.values()
-    return rows.mapInArrow(partial(_encoded, encoder), from_arrow_schema(encoder.schema(given)))
+    schema = _known_to_spark(encoder.schema(given))
+    return rows.mapInArrow(partial(_encoded, encoder, schema), from_arrow_schema(schema))
 
 
-def _encoded(encoder: Encoder, batches: Iterator[Any]) -> Iterator[Any]:
+def _known_to_spark(schema: Any) -> Any:
+    """Return a schema in types that Spark has: signed numbers, and bytes of any length."""
+    import pyarrow
+    from pyarrow import types
+
+    wider = {
+        pyarrow.uint8(): pyarrow.int16(),
+        pyarrow.uint16(): pyarrow.int32(),
+        pyarrow.uint32(): pyarrow.int64(),
+    }
+    return pyarrow.schema(
+        [
+            (own.name, pyarrow.binary())
+            if types.is_fixed_size_binary(own.type)
+            else (own.name, wider.get(own.type, own.type))
+            for own in schema
+        ]
+    )
+
+
+def _encoded(encoder: Encoder, schema: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """Encode a partition of a data frame; on an executor."""
     from pyspark import TaskContext
 
@@ -135,7 +156,7 @@ def _encoded(encoder: Encoder, batches: Iterator[Any]) -> Iterator[Any]:
     part = Streamed(number, f"partition {number} of the data frame", ())
     first = 0
     for batch in batches:
-        yield encoder.encoded(part, first, batch, Tally())
+        yield encoder.encoded(part, first, batch, Tally()).cast(schema)
         first += batch.num_rows
 
 
