@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("files",),
     ),
+    "engines": ("Counting on all cores, on Dask and on Spark", (), ("engines",)),
     "estimating": (
         "From counts to shares",
         (

@@ -86,8 +86,8 @@ def test_kept_reports_of_an_export_are_counted_again(collected: Store) -> None:
     run("store export out --store collected")
     folder = "out/every_kind-1"
     counted = run(
-        f"count {folder}/survey.json {folder}/reports-open_product.parquet --column report "
-        "--question 'open product' -o counts.json --json"
+        f"count {folder}/survey.json '{folder}/reports/question=open product' "
+        "--column report --question 'open product' -o counts.json --json"
     )
     assert json.loads(counted) == {"question": "open product", "n": 3}
 

@@ -13,6 +13,8 @@ ROWS = 2**17
 _BUFFER = 2**20
 """Bytes of a column that are read ahead: a group of rows may be larger than the memory."""
 
+_VIEWS = {"binary_view": "large_binary", "string_view": "large_string"}
+
 
 def batches(part: AnyPart, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
     """Return the columns of a part batch by batch, each with the number of its first row.
@@ -29,9 +31,23 @@ def batches(part: AnyPart, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
         case Streamed():
             stream = (batch.select(list(columns)) for batch in part.stream)
     for batch in stream:
-        yield first, batch
+        yield first, _plain(batch)
         first += batch.num_rows
     part.check_unchanged()
+
+
+def _plain(batch: Any) -> Any:
+    """Return a batch without views and types of extensions, which not all that follows knows."""
+    from pyarrow import RecordBatch
+
+    return RecordBatch.from_arrays([_plainer(own) for own in batch.columns], batch.schema.names)
+
+
+def _plainer(column: Any) -> Any:
+    if hasattr(column, "storage"):
+        return column.storage
+    kind = _VIEWS.get(str(column.type))
+    return column if kind is None else column.cast(kind)
 
 
 def _of_file(part: Part, columns: Sequence[str]) -> Iterator[Any]:

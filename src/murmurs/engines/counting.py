@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,16 @@ def read_part(job: Job, part: AnyPart, without: Integers | None, tally: Tally, t
     gathered.flush()
 
 
+def nothing(job: Job, parts: Sequence[AnyPart]) -> Tally:
+    """Return the tally of no rows: without segments, every question has counts of no reports."""
+    tally = Tally()
+    if not job.by:
+        for part in parts:
+            for asked, _ in job.asked(part):
+                tally.sum_of((), asked, 0)
+    return tally
+
+
 def _rows(
     job: Job, part: AnyPart, tally: Tally, first: int, batch: Any, without: Integers | None
 ) -> Integers | None:
@@ -61,6 +71,8 @@ def _rows(
     if job.identity is None:
         return None
     ids = batch.column(job.identity)
+    if hasattr(ids, "dictionary_decode"):
+        ids = ids.dictionary_decode()
     kept = np.ones(batch.num_rows, np.bool_)
     if ids.null_count:
         missing = ids.is_null().to_numpy(zero_copy_only=False)

@@ -20,6 +20,8 @@ from murmurs.engines.sources import Found, InMemory, SourceError
 from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
 
+__all__ = ["count"]
+
 R = TypeVar("R")
 
 _TOGETHER = 16
@@ -154,7 +156,10 @@ def totals(client: Any, progress: Progress | None) -> Total:
             return reduce(add, client.gather(level), start)
         except BaseException as error:
             client.cancel(running + level, force=True)
-            raise _said(error) from error
+            said = _said(error)
+            if said is error:
+                raise
+            raise said from error
 
     return total
 
@@ -191,27 +196,33 @@ def _tables(sources: object, client: Any) -> object:
     if not (isinstance(sources, list) and sources and hasattr(sources[0], "add_done_callback")):
         return sources
     tables = client.map(_table, sources, pure=False)
-    about = client.gather(client.map(_about, tables, pure=False))
     parts: list[Any] = []
     schemas = {}
-    for number, (future, (rows, schema)) in enumerate(zip(tables, about, strict=True)):
-        parts.append(Held(number, f"table {number + 1}", rows, future))
-        schemas[parts[-1].name] = schema
+    abouts = client.gather(client.map(_about, tables, pure=False))
+    for number, (future, about) in enumerate(zip(tables, abouts, strict=True)):
+        if about is not None:
+            rows, schema = about
+            parts.append(Held(number, f"table {number + 1}", rows, future))
+            schemas[parts[-1].name] = schema
+    if not parts:
+        raise ValueError("there is no table in the bag: its partitions are empty")
     return Found(tuple(parts), schemas)
 
 
 def _table(value: Any) -> Any:
-    """Return a table, or several of a partition as one."""
+    """Return a table, or several of a partition as one; None of an empty partition."""
     import pyarrow
 
     tables = list(value) if isinstance(value, list | tuple) else [value]
     if any(not isinstance(table, pyarrow.Table) for table in tables):
         raise TypeError("a bag, or futures, must be of tables of Arrow")
+    if not tables:
+        return None
     return tables[0] if len(tables) == 1 else pyarrow.concat_tables(tables)
 
 
-def _about(table: Any) -> tuple[int, Any]:
-    return table.num_rows, table.schema
+def _about(table: Any) -> tuple[int, Any] | None:
+    return None if table is None else (table.num_rows, table.schema)
 
 
 def _on_table(task: Callable[[Any], R], number: int, name: str, table: Any) -> R:

@@ -21,7 +21,6 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.engines.batches import batches
-from murmurs.engines.job import FINGERPRINT
 from murmurs.engines.repeats import find_repeats, ids_of, shards_for, write_ids
 from murmurs.engines.running import Total
 from murmurs.engines.scratch import Scratch, new_folder, scratch
@@ -29,6 +28,7 @@ from murmurs.engines.sources import AnyPart, Found, SourceError, find
 from murmurs.engines.tally import Tally
 from murmurs.files.answers import check_options
 from murmurs.files.private_table import Source, check_kept, sources_of
+from murmurs.files.schema import about, report_type
 from murmurs.numerics.arrays import Integers
 from murmurs.randomness.derived import Derived
 from murmurs.randomness.keyed import Keyed
@@ -83,9 +83,9 @@ class Encoder:
         """Return the schema of what is written: the reports, and the columns that are kept."""
         import pyarrow
 
-        fields = [(s.asked.name, _type_of(s.asked.mechanism.shape)) for s in self.sources]
+        fields = [(s.asked.name, report_type(s.asked.mechanism.shape)) for s in self.sources]
         fields += [(name, given.field(name).type) for name in self.keep]
-        return pyarrow.schema(fields, {FINGERPRINT: self.survey.fingerprint})
+        return pyarrow.schema(fields, about(self.survey))
 
     def encoded(self, part: AnyPart, first: int, batch: Any, tally: Tally) -> Any:
         """Return the reports of a batch as a batch, its rows in another order."""
@@ -139,18 +139,11 @@ class Encoder:
         return _column(reports, there, asked.mechanism.shape)
 
 
-def _type_of(shape: Any) -> Any:
-    import pyarrow
-
-    plain = shape.columns is None and shape.dtype.fields is None
-    return pyarrow.from_numpy_dtype(shape.dtype) if plain else pyarrow.binary(shape.size)
-
-
 def _column(reports: Reports, there: Any, shape: Any) -> Any:
     """Return reports as a column; rows that are not there have null."""
     import pyarrow
 
-    kind, n = _type_of(shape), len(there)
+    kind, n = report_type(shape), len(there)
     if len(reports) < n:
         full = np.zeros(n, reports.dtype) if shape.columns is None else shape.empty(n)
         full[there] = reports

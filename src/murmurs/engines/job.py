@@ -10,16 +10,16 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
 from murmurs.engines.sources import AnyPart, Found, SourceError
 from murmurs.files.labels import has_sets
+from murmurs.files.schema import FINGERPRINT, QUESTION, REPORT
 from murmurs.files.tables import numbers_are_labels
 from murmurs.mechanisms import KRR, Design
 from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
-FINGERPRINT = b"murmurs_fingerprint"
-"""The metadata of a file that says for which survey its reports were made."""
-
-QUESTION, REPORT, ID = "question", "report", "id"
-"""Columns with a meaning: folders may be named after questions, each with a column of reports."""
+_TEXTS = frozenset({"string", "large_string", "string_view"})
+_BYTES = frozenset({"binary", "large_binary", "binary_view", "fixed_size_binary"})
+_NUMBERS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_NO_REPORTS = ("struct", "map", "timestamp", "date", "time", "duration", "decimal", "extension")
 
 Bad = Literal["stop", "skip"]
 """What is done with a bad row: stop with an error, or count it as refused and go on."""
@@ -90,6 +90,8 @@ def plan(
         if (part.name, part.partition) not in done:
             done.add((part.name, part.partition))
             _check(job, part, found.schemas[part.name])
+    if id is not None:
+        _check_ids(id, found)
     return job
 
 
@@ -118,8 +120,9 @@ def _check(job: Job, part: AnyPart, schema: Any) -> None:
             f"but {shown(survey.name)} version {survey.version} has fingerprint "
             f"{shown(survey.short_fingerprint)}: use the survey these were encoded with"
         )
-    names = [*schema.names, *dict(part.partition)]
-    for column in [*job.reads(part), *job.by]:
+    folders = dict(part.partition)
+    for column in job.reads(part):
+        names = [*schema.names, *(folders if column in job.by else ())]
         if column not in names:
             raise SourceError(
                 f"{part.name} has no column called {shown(column)}; it has {listed(tuple(names))}"
@@ -127,6 +130,7 @@ def _check(job: Job, part: AnyPart, schema: Any) -> None:
             )
         if schema.names.count(column) > 1:
             raise SourceError(f"{part.name} has several columns called {shown(column)}")
+    _check_types(job, part, schema)
     for asked, column in job.asked(part):
         if job.reported:
             if asked.is_joint or has_sets(asked):
@@ -136,6 +140,54 @@ def _check(job: Job, part: AnyPart, schema: Any) -> None:
                 )
         elif not fingerprint:
             _check_codes(part, asked, schema.field(column))
+
+
+def _check_types(job: Job, part: AnyPart, schema: Any) -> None:
+    """Refuse columns that cannot have segments, ids or reports."""
+    rules = [
+        (name, "segments", _TEXTS | _NUMBERS | {"bool", "date32", "date64"})
+        for name in job.by
+        if name not in dict(part.partition)
+    ]
+    if job.identity is not None:
+        rules.append((job.identity, "ids", _TEXTS | _NUMBERS | _BYTES | {"extension<arrow.uuid>"}))
+    for name, what, allowed in rules:
+        kind = _kind(schema.field(name).type)
+        if kind not in allowed | {"null"}:
+            texts = {"segments": "text, whole numbers or dates", "ids": "bytes, text or numbers"}
+            raise SourceError(
+                f"{part.name}: the {what} in {shown(name)} must be {texts[what]}, not of type "
+                f"{kind}"
+            )
+    for _, name in job.asked(part):
+        kind = _kind(schema.field(name).type)
+        if kind.startswith(_NO_REPORTS):
+            raise SourceError(
+                f"{part.name}: the column {shown(name)} is of type {kind}, and reports are whole "
+                "numbers, bytes or base64 text"
+            )
+
+
+def _check_ids(name: str, found: Found) -> None:
+    """Refuse ids that are numbers in one file and texts in another: they cannot be compared."""
+    first: tuple[str, bool] | None = None
+    for file, schema in found.schemas.items():
+        kind = _kind(schema.field(name).type) if name in schema.names else "null"
+        if kind == "null":
+            continue
+        is_number = kind in _NUMBERS
+        first = first or (file, is_number)
+        if is_number != first[1]:
+            raise SourceError(
+                f"the ids in {shown(name)} are whole numbers in one of {first[0]} and {file}, but "
+                "not in the other: write them in one way"
+            )
+
+
+def _kind(of: Any) -> str:
+    """Return the name of a type, of which the values of a dictionary are."""
+    found = str(getattr(of, "value_type", of) if str(of).startswith("dictionary") else of)
+    return found if found.startswith("extension") else found.partition("<")[0].partition("[")[0]
 
 
 def _check_codes(part: AnyPart, asked: Asked, column: Any) -> None:

@@ -8,13 +8,14 @@ all files so far are beside it.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from murmurs.engines.scratch import Scratch
 from murmurs.engines.sources import AnyPart, Found, Part, SourceError
 from murmurs.engines.tally import Refusal, Sum, Tally
 
-FILE = "counted.arrow"
+FILE, LOCK = "counted.arrow", "lock"
 FORMAT = 1
 _ABOUT = b"murmurs_counted"
 _BLOCK = 2**22
@@ -136,14 +137,46 @@ class Ledger:
             writer.write_table(pyarrow.Table.from_pylist(rows, schema))
 
 
-def opened(folder: str | Path | None) -> Ledger | None:
-    """Return what a folder remembers: nothing if it is new, None if there is no folder."""
+@contextmanager
+def opened(folder: str | Path | None) -> Iterator[Ledger | None]:
+    """Return what a folder remembers: nothing if it is new, None if there is no folder.
+
+    Only one job at a time may have it: what two jobs count at once, one would forget.
+    """
     if folder is None:
-        return None
+        yield None
+        return
     if "://" in str(folder):
         raise ValueError(f"memory is a folder of this computer, not {shown(str(folder))}")
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
+    with (path / LOCK).open("ab") as file:
+        try:
+            _lock(file)
+        except OSError:
+            raise ValueError(
+                f"another job counts with the memory {path}: wait until it is done"
+            ) from None
+        yield _read(path)
+
+
+if os.name == "nt":  # pragma: no cover
+
+    def _lock(file: IO[bytes]) -> None:
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+
+else:
+
+    def _lock(file: IO[bytes]) -> None:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # closing the file unlocks it
+
+
+def _read(path: Path) -> Ledger:
+    """Return what a folder remembers."""
     if not (path / FILE).exists():
         return Ledger(path)
     from pyarrow import ArrowException, ipc

@@ -16,6 +16,8 @@ from murmurs.engines.running import count as count_with
 from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
 
+__all__ = ["count"]
+
 R = TypeVar("R")
 Progress = Callable[[int, int], object]
 """Called with the number of tasks that are done, and of all tasks."""

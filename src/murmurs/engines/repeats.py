@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from murmurs.boundary.checks import shown
 from murmurs.engines.batches import batches
 from murmurs.engines.scratch import Scratch
-from murmurs.engines.sources import AnyPart, SourceError
+from murmurs.engines.sources import AnyPart
 from murmurs.numerics.arrays import Integers
 
 PER_SHARD = 2**21
@@ -71,7 +70,7 @@ def write_ids(shards: Shards, part: AnyPart) -> int:
     waiting: list[Any] = []
     size = written = total = 0
     for first, batch in batches(part, [shards.identity]):
-        entries = _entries(shards, part, first, batch.column(shards.identity))
+        entries = _entries(part, first, batch.column(shards.identity))
         start = 0
         while start < batch.num_rows:
             room = _CHUNK - size
@@ -88,13 +87,15 @@ def write_ids(shards: Shards, part: AnyPart) -> int:
     return total
 
 
-def _entries(shards: Shards, part: AnyPart, first: int, column: Any) -> Any:
+def _entries(part: AnyPart, first: int, column: Any) -> Any:
     """Return the ids of some rows with their places; a row without an id has none."""
     rows = np.uint64(first) + np.arange(len(column), dtype=np.uint64)
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
     if column.null_count:
         rows = rows[column.is_valid().to_numpy(zero_copy_only=False)]
         column = column.drop_null()
-    keys = _keys(part, shards.identity, column)
+    keys = _keys(column)
     entries = np.empty(len(rows), _ENTRY)
     entries["high"], entries["low"] = keys[:, 0], keys[:, 1]
     entries["part"], entries["row"] = part.number, rows
@@ -112,13 +113,15 @@ def _write(shards: Shards, name: str, waiting: list[Any]) -> int:
     return len(entries)
 
 
-def _keys(part: AnyPart, name: str, column: Any) -> Any:
-    """Return ids as two words each: 16 bytes as they are, others by a hash of 128 bits."""
+def _keys(column: Any) -> Any:
+    """Return ids as two words each: 16 bytes as they are, others by a hash of 128 bits.
+
+    An id is the same in whatever type a file has it: bytes of fixed or variable length, numbers of
+    any width.
+    """
     from pyarrow import types
 
     kind = column.type
-    if types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
     if types.is_fixed_size_binary(kind) and kind.byte_width == _BYTES:
         start = column.offset * _BYTES
         data = memoryview(column.buffers()[1])[start : start + len(column) * _BYTES]
@@ -126,20 +129,17 @@ def _keys(part: AnyPart, name: str, column: Any) -> Any:
     if types.is_integer(kind):
         numbers = column.to_numpy(zero_copy_only=False)
         keys = np.zeros((len(numbers), 2), np.uint64)
-        keys[:, 0] = numbers.astype(np.uint64 if numbers.dtype.kind == "u" else np.int64)
+        keys[:, 0] = numbers.astype(np.uint64)
+        keys[:, 1] = numbers < 0
         return keys
-    if not str(kind).startswith(("binary", "large_binary", "fixed_size_binary")) and str(
-        kind
-    ) not in ("string", "large_string", "string_view"):
-        raise SourceError(
-            f"{part.name}: the ids in {shown(name)} must be bytes, text or whole numbers, not of "
-            f"type {str(kind).partition('<')[0]}"
-        )
-    digests = [
-        hashlib.blake2b(own.encode() if isinstance(own, str) else own, digest_size=_BYTES).digest()
-        for own in column.to_pylist()
-    ]
-    return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
+    return np.frombuffer(b"".join(map(_digest, column.to_pylist())), "<u8").reshape(-1, 2)
+
+
+def _digest(own: str | bytes) -> bytes:
+    data = own.encode() if isinstance(own, str) else own
+    if data is own and len(own) == _BYTES:
+        return data
+    return hashlib.blake2b(data, digest_size=_BYTES).digest()
 
 
 def find_repeats(shards: Shards, ids: tuple[Ids, ...], shard: int) -> int:

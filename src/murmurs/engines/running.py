@@ -6,7 +6,8 @@ what the tasks return. It knows no mechanism and no format. Everything else is h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, numbered
 from murmurs.counts import Counts, People, pool
 from murmurs.engines import ledger
-from murmurs.engines.counting import count_part
+from murmurs.engines.counting import count_part, nothing
 from murmurs.engines.job import Bad, Job, plan
 from murmurs.engines.repeats import (
     Ids,
@@ -135,7 +136,14 @@ class Counted:
 
 def count(total: Total, sources: object, survey: Survey, **given: Unpack[Options]) -> Counted:
     """Return the counts of every question, counted by an engine."""
-    known = ledger.opened(given.get("memory"))
+    with ledger.opened(given.get("memory")) as known:
+        return _counted(total, sources, survey, known, given)
+
+
+def _counted(
+    total: Total, sources: object, survey: Survey, known: ledger.Ledger | None, given: Options
+) -> Counted:
+    """Count what is not known yet."""
     found = find(sources, filesystem=given.get("filesystem"))
     job = plan(
         survey,
@@ -149,7 +157,7 @@ def count(total: Total, sources: object, survey: Survey, **given: Unpack[Options
     check_people(job, found.parts, given.get("people"))
     parts = found.parts if known is None else known.new_parts(job, found)
     if job.identity is None:
-        tally = total(partial(_count, job, None), parts, Tally())
+        tally = total(partial(_count, job, None), parts, nothing(job, parts))
     else:
         tally = _without_repeats(total, job, parts, given.get("scratch"), known)
     before = Tally()
@@ -167,8 +175,8 @@ def concluded(job: Job, tally: Tally, before: Tally) -> Counted:
         tally.counts(job.survey),
         tally.rows,
         tally.rows - before.rows,
-        tally.missing,
-        tally.refused,
+        {name: tally.missing[name] for name in sorted(tally.missing)},
+        {reason: tally.refused[reason] for reason in sorted(tally.refused)},
         tally.repeated,
         tuple(tally.samples),
     )
@@ -188,17 +196,30 @@ def _without_repeats(
         rows = sum(part.rows for part in parts) + (0 if known is None else known.tally.rows)
         key = None if known is None else known.key
         shards = shards_for(rows, folder, job.identity, key)
-        total(partial(write_ids, shards), parts, 0)
+        total(partial(_ids, shards), parts, 0)
         ids = (*before, *map(ids_of, parts))
         total(partial(find_repeats, shards, ids), range(shards.count), 0)
-        return total(partial(_count, job, shards), parts, Tally())
+        return total(partial(_count, job, shards), parts, nothing(job, parts))
+
+
+def _ids(shards: Shards, part: AnyPart) -> int:
+    """Write the ids of a part on a worker."""
+    with _named(part):
+        return write_ids(shards, part)
 
 
 def _count(job: Job, shards: Shards | None, part: AnyPart) -> Tally:
-    """Count a part on a worker; whatever goes wrong is said with its name."""
-    try:
+    """Count a part on a worker."""
+    with _named(part):
         without = None if shards is None else repeats_of(shards, part.number)
         return count_part(job, part, without)
+
+
+@contextmanager
+def _named(part: AnyPart) -> Iterator[None]:
+    """Whatever goes wrong is said with the name of the part."""
+    try:
+        yield
     except SourceError:
         raise
     except Exception as error:

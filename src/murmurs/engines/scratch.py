@@ -48,8 +48,10 @@ class Scratch:
     def writing(self, name: str) -> Iterator[Any]:
         """Open a file to write; it appears when it is whole, and not at all after an error."""
         temporary = f"{self.folder}/.{name}-{secrets.token_hex(8)}"
+        with self._seen():
+            file = self.filesystem.open_output_stream(temporary)
         try:
-            with self.filesystem.open_output_stream(temporary) as file:
+            with file:
                 yield file
         except BaseException:
             self.filesystem.delete_file(temporary)
@@ -58,10 +60,20 @@ class Scratch:
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         """Return a file, or some bytes of it."""
-        with self.filesystem.open_input_file(f"{self.folder}/{name}") as file:
+        with self._seen(), self.filesystem.open_input_file(f"{self.folder}/{name}") as file:
             file.seek(start)
             found: bytes = file.read(size) if size is not None else file.read()
             return found
+
+    @contextmanager
+    def _seen(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise SourceError(
+                f"a worker does not see the files of the others in {self.folder}: give scratch= a "
+                "folder that all workers see"
+            ) from None
 
 
 @contextmanager

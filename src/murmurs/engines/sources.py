@@ -48,6 +48,10 @@ class SourceError(ValueError):
     """A file that cannot be read, or that changed while it was read; the message names it."""
 
 
+class UnreachableError(SourceError, ConnectionError):
+    """A store does not answer, or refuses the credentials; the message names it."""
+
+
 @dataclass(frozen=True)
 class Version:
     """What tells whether a file is still the one that was looked at."""
@@ -61,11 +65,13 @@ class Part:
     """Some groups of rows of one file: what one task reads.
 
     ``number`` is its place among all parts, and ``first`` that of its first row in the file.
-    ``partition`` has the columns that the names of its folders give.
+    ``path`` is its name for messages, and ``inside`` that within the file system. ``partition`` has
+    the columns that the names of its folders give. A file without rows is one part of no groups.
     """
 
     number: int
     path: str
+    inside: str
     format: str
     groups: tuple[int, ...]
     first: int
@@ -78,11 +84,6 @@ class Part:
     def name(self) -> str:
         """The name of the file for messages."""
         return self.path
-
-    @property
-    def inside(self) -> str:
-        """The path within the file system."""
-        return _inside(self.path)
 
     def version_now(self) -> Version:
         """Return the version of the file as it is now."""
@@ -170,7 +171,9 @@ def find(sources: object, *, filesystem: Any = None, rows: int = ROWS) -> Found:
         files = list(_files(one, filesystem))
         with ThreadPoolExecutor(_PLANNERS) as pool:
             looked = pool.map(lambda file: _cut(*file, rows=rows), files)
-            for (_, path, _, _), (own, schema) in zip(files, looked, strict=True):
+            for (_, path, *_), (own, schema) in zip(files, looked, strict=True):
+                if path in schemas:
+                    raise SourceError(f"{path} is given twice, and would be counted twice")
                 schemas[path] = schema
                 parts += [_numbered(part, len(parts) + i) for i, part in enumerate(own)]
     return Found(tuple(parts), schemas)
@@ -214,47 +217,53 @@ def _arrow() -> None:
         ) from error
 
 
-def _inside(path: str) -> str:
-    """Return the path within its file system: without the scheme and what follows a "?"."""
-    found = _URI.match(path)
-    return path if found is None else path[found.end() :].partition("?")[0]
+def _opened(address: str) -> tuple[Any, str, str]:
+    """Return the file system of an address, its scheme, and the path within the file system.
+
+    Only the first part of the path is read as the file system reads it, which drops a user and a
+    password: a pattern may have characters that addresses have not, and names of folders have "%".
+    """
+    from pyarrow.fs import FileSystem
+
+    plain, mark, options = address.partition("?")
+    scheme, _, below = plain.partition("://")
+    where, slash, path = below.partition("/")
+    with _reached(address):
+        filesystem, start = FileSystem.from_uri(f"{scheme}://{where}{slash}{mark}{options}")
+    return filesystem, f"{scheme}://", f"{start.rstrip('/')}{slash}{path}"
 
 
 def _files(source: str | Path, filesystem: Any) -> Iterator[tuple[Any, str, Any, str]]:
     """Return the files that a source stands for: file system, name, its entry, folder of search."""
-    from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
+    from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
-    text = str(source)
-    scheme = _URI.match(text)
-    if filesystem is None and scheme is not None:
-        with _reached(text):
-            filesystem, _ = FileSystem.from_uri(text)
+    scheme, inside = "", str(source)
+    if _URI.match(inside):
+        own, scheme, inside = _opened(inside)
+        filesystem = own if filesystem is None else filesystem
     elif filesystem is None:
-        filesystem = LocalFileSystem()
-        text = str(Path(text).absolute())
-    options = text[text.index("?") :] if scheme is not None and "?" in text else ""
-    start = text[: scheme.end()] if scheme is not None else ""
-    inside = _inside(text).rstrip("/")
-    root = _root(inside)
-    with _reached(text):
-        if root == inside:
-            entry = filesystem.get_file_info(inside)
-            below = [entry] if entry.type == FileType.File else None
-            if entry.type == FileType.NotFound:
-                raise FileNotFoundError(f"There is no file or folder {str(source)!r}.")
+        filesystem, inside = LocalFileSystem(), str(Path(inside).absolute())
+    inside = inside.rstrip("/") or "/"
+    name = f"{scheme}{inside}"
+    with _reached(name):
+        entry = filesystem.get_file_info(inside)
+        there = entry.type != FileType.NotFound
+        root = inside if there else _root(inside)  # a name may have the marks of a pattern
+        if not there and root == inside:
+            raise FileNotFoundError(f"There is no file or folder {name!r}.")
+        if entry.type == FileType.File:
+            below = [entry]
         else:
-            below = None
-        if below is None:
             selector = FileSelector(root or "/", recursive=True, allow_not_found=True)
             below = [e for e in filesystem.get_file_info(selector) if e.type == FileType.File]
             below = [e for e in below if _wanted(e.path, root, inside)]
     if not below:
         what = "in the folder" if root == inside else "that matches"
         raise FileNotFoundError(
-            f"There is no file {what} {str(source)!r} that ends in {listed(tuple(SUFFIXES))}."
+            f"There is no file {what} {name!r} that ends in {listed(tuple(SUFFIXES))}."
         )
     for entry in sorted(below, key=lambda e: [with_numbers(p) for p in e.path.split("/")]):
-        yield filesystem, f"{start}{entry.path}{options}", entry, root
+        yield filesystem, f"{scheme}{entry.path}", entry, root
 
 
 def _root(path: str) -> str:
@@ -287,22 +296,29 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     return bool(names) and fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
 
 
+def _shown(source: str) -> str:
+    """Return an address for messages, without what may be a password."""
+    scheme, mark, rest = source.partition("?")[0].rpartition("://")
+    where, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{where.rpartition('@')[2] if mark else where}{slash}{path}"
+
+
 @contextlib.contextmanager
 def _reached(source: str) -> Iterator[None]:
     """Turn what a file system says into one sentence that names the source."""
-    name = source.partition("?")[0]
+    name = _shown(source)
     try:
         yield
     except FileNotFoundError:
         raise
     except OSError as error:
         if any(word in str(error) for word in _NO_ACCESS):
-            raise SourceError(
+            raise UnreachableError(
                 f"{name} cannot be read: the store refused the credentials, or there are none; set "
                 "them as the store's own tools do, such as AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY"
             ) from None
-        raise SourceError(
+        raise UnreachableError(
             f"{name} cannot be reached: check the address, and that this computer may reach it"
         ) from error
     except ValueError as error:  # of Arrow
@@ -319,25 +335,26 @@ def _version(entry: Any, path: str) -> Version:
 
 def _cut(filesystem: Any, path: str, entry: Any, root: str, *, rows: int) -> tuple[list[Part], Any]:
     """Return the parts of a file, and its schema."""
-    kind = SUFFIXES.get(Path(_inside(path)).suffix.lower())
+    kind = SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
         raise SourceError(
             f"{path} is not read here: the name of a file ends in {listed(tuple(SUFFIXES))}"
         )
     partition = tuple(_partition(entry.path[len(root) :]))
     with damaged(path):
-        sizes, schema = _groups(filesystem, _inside(path), kind)
+        sizes, schema = _groups(filesystem, entry.path, kind)
     for name, _ in partition:
         if name in schema.names:
             raise SourceError(
                 f"{path} has a column {shown(name)}, and so has its folder: rename one of them"
             )
     version = _version(entry, path)
+    whole = Part(0, path, entry.path, kind, (), 0, 0, version, partition, filesystem)
     parts = [
-        Part(0, path, kind, groups, sum(sizes[: groups[0]]), own, version, partition, filesystem)
+        replace(whole, groups=groups, first=sum(sizes[: groups[0]]), rows=own)
         for groups, own in _together(sizes, rows)
     ]
-    return parts, schema
+    return parts or [whole], schema
 
 
 def _partition(path: str) -> Iterator[tuple[str, str | None]]:

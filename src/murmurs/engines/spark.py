@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 
 from murmurs.boundary.texts import numbered
-from murmurs.engines.counting import count_part, listed_by, no_report
+from murmurs.engines.counting import count_part, listed_by, no_report, nothing
 from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, shared_keys
 from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.job import Job, plan
@@ -34,6 +35,8 @@ from murmurs.files.segments import Segment, segment_texts
 from murmurs.survey.survey import Survey
 from murmurs.wire import Category
 
+__all__ = ["count"]
+
 R = TypeVar("R")
 
 _FEW = 64
@@ -41,6 +44,9 @@ _FEW = 64
 
 _MANY = 10**4
 """Partitions of a data frame, of which the number is not asked for."""
+
+_PATIENCE = 10
+"""Seconds in which a master answers."""
 
 _RESULT = "result binary, failure string"
 
@@ -112,13 +118,10 @@ def encode_frame(frame: Any, survey: Survey, **options: Unpack[Encoding]) -> Any
     """
     found = _found(frame)
     encoder = encoder_of(survey, found, **options)
-    rows = frame.select(*[frame[f"`{column}`"] for column in encoder.reads])
-    keys = (
-        rows.groupBy(f"`{encoder.key}`")
-        .count()
-        .filter("count > 1 and `" + encoder.key + "` is not null")
-    )
-    shared = keys.selectExpr("sum(count - 1) as shared").collect()[0]["shared"]
+    rows = frame.select(*map(_quoted, encoder.reads))
+    key = _quoted(encoder.key)
+    several = rows.groupBy(key).count().filter(f"count > 1 and {key} is not null")
+    shared = several.selectExpr("sum(count - 1) as shared").collect()[0]["shared"]
     if shared:
         raise shared_keys(encoder.key, shared)
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -162,8 +165,12 @@ def _encoded(encoder: Encoder, schema: Any, batches: Iterator[Any]) -> Iterator[
 
 @contextmanager
 def connected(session: Any, master: str | None) -> Iterator[Any]:
-    """Return a session; one that was started for the job is stopped afterwards."""
+    """Return a session; one that was started for the job is stopped afterwards.
+
+    A process has only one context of Spark: one that is there is used, and stays.
+    """
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise ImportError(
@@ -174,8 +181,18 @@ def connected(session: Any, master: str | None) -> Iterator[Any]:
             raise ValueError("session is a cluster already: leave master out")
         yield session
         return
+    before = SparkContext._active_spark_context
+    if before is not None:
+        if master not in (None, before.master):
+            raise ValueError(
+                f"this process uses Spark at {before.master} already: stop that session before you "
+                f"count at {master}"
+            )
+        yield SparkSession.builder.getOrCreate()
+        return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     where = master or "local[*]"
+    _check_reachable(where)
     builder = SparkSession.builder.master(where).appName("murmurs")
     if where.startswith("local"):  # nothing but this machine takes part
         builder = builder.config("spark.driver.host", "127.0.0.1")
@@ -185,12 +202,29 @@ def connected(session: Any, master: str | None) -> Iterator[Any]:
     except Exception as error:
         raise ConnectionError(
             f"Spark does not start at {where}: check the address, and that Java 17 "
-            f"or newer is there ({str(error).splitlines()[0]})"
+            f"or newer is there ({_first_line(error)})"
         ) from error
     try:
         yield there
     finally:
         there.stop()
+
+
+def _check_reachable(master: str) -> None:
+    """Refuse the address of a master where nothing answers; Spark would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for one in master.removeprefix("spark://").split(","):
+        host, _, port = one.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE):
+                return
+        except (OSError, ValueError):
+            continue
+    raise ConnectionError(
+        f"no Spark master answers at {master}: start one with `sbin/start-master.sh`, or correct "
+        "the address, such as spark://10.0.0.1:7077"
+    )
 
 
 def totals(session: Any) -> Total:
@@ -210,12 +244,26 @@ def _added(frame: Any, tasks: int, start: R) -> R:
     """Return the sum of pickled results; if they are many, the executors add most of them."""
     if tasks > _FEW:
         frame = frame.repartition(math.isqrt(tasks)).mapInArrow(_merged, _RESULT)
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        rows = frame.collect()
+    except (PySparkException, Py4JError) as error:
+        raise SourceError(
+            "Spark gave up on a task after several tries: an executor may have too little memory, "
+            f"or lack murmurs with the same version ({_first_line(error)})"
+        ) from error
     found = start
-    for row in frame.collect():
+    for row in rows:
         if row["failure"] is not None:
             raise SourceError(row["failure"])
         found = found + pickle.loads(bytes(row["result"]))
     return found
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200]
 
 
 def _each(task: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
@@ -281,17 +329,19 @@ def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counte
     )
     check_people(job, found.parts, given.get("people"))
     wanted = job.reads(found.parts[0])
-    rows = frame.select(*[frame[f"`{column}`"] for column in wanted])
+    rows = frame.select(*[frame[_quoted(column)] for column in wanted])
     repeated = 0
     if job.identity is not None:
-        there = rows.filter(rows[f"`{job.identity}`"].isNotNull())
+        own = rows[_quoted(job.identity)]
+        there = rows.filter(own.isNotNull())
         once = there.dropDuplicates([job.identity])
         repeated = there.count() - once.count()
-        rows = once.unionByName(rows.filter(rows[f"`{job.identity}`"].isNull()))
+        rows = once.unionByName(rows.filter(own.isNull()))
     if _is_plain(job, found):
         tally = _grouped(rows, job)
     else:
         tally = _added(rows.mapInArrow(partial(_part, job), _RESULT), _MANY, Tally())
+    tally = nothing(job, found.parts) + tally
     tally.rows += repeated
     tally.repeated += repeated
     return concluded(job, tally, Tally())
@@ -303,6 +353,11 @@ def _found(frame: Any) -> Found:
 
     name = "the data frame"
     return Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
+
+
+def _quoted(column: str) -> str:
+    """Return the name of a column as Spark takes it, whatever it has in it."""
+    return "`" + column.replace("`", "``") + "`"
 
 
 def _part(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
@@ -327,7 +382,7 @@ def _is_plain(job: Job, found: Found) -> bool:
 def _grouped(rows: Any, job: Job) -> Tally:
     """Count how often each report came in each segment by Spark's own aggregation."""
     [(asked, column)] = job.asked(Streamed(0, "", ()))
-    keys = [f"`{name}`" for name in (*job.by, column)]
+    keys = [_quoted(name) for name in (*job.by, column)]
     tally, found = Tally(), dict[Segment, list[tuple[int, int]]]()
     shape: Any = asked.mechanism.shape
     for *segment, report, number in rows.groupBy(*keys).count().collect():
