@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from murmurs.engines.sources import AnyPart, InMemory, Part, Streamed, damaged
+from murmurs.engines.sources import AnyPart, InMemory, Part, SourceError, Streamed, damaged
 
 ROWS = 2**17
 """The most rows in a batch: 50 columns of reports of 16 bytes take 100 MB."""
@@ -51,10 +51,14 @@ def _plainer(column: Any) -> Any:
 
 
 def _of_file(part: Part, columns: Sequence[str]) -> Iterator[Any]:
-    with damaged(part.path):
-        yield from (
-            _of_parquet(part, columns) if part.format == "parquet" else _of_ipc(part, columns)
-        )
+    try:
+        with damaged(part.path):
+            yield from (
+                _of_parquet(part, columns) if part.format == "parquet" else _of_ipc(part, columns)
+            )
+    except SourceError:
+        part.check_unchanged()  # another file, in which the groups of rows are others
+        raise
 
 
 def _of_parquet(part: Part, columns: Sequence[str]) -> Iterator[Any]:

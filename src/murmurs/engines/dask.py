@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -29,6 +29,9 @@ _TOGETHER = 16
 
 _TRIES = 3
 """How often a task is tried again where its worker was lost."""
+
+_PATIENCE = 10
+"""Seconds in which a scheduler answers."""
 
 
 def count(
@@ -108,7 +111,7 @@ def connected(client: Any, scheduler: str | None, workers: int | None) -> Iterat
         return
     if scheduler is not None:
         try:
-            there = Client(scheduler, timeout="10s", set_as_default=False)
+            there = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise ConnectionError(
                 f"no Dask scheduler answers at {scheduler}: start one with `dask scheduler`, or "
@@ -121,7 +124,8 @@ def connected(client: Any, scheduler: str | None, workers: int | None) -> Iterat
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            dashboard_address=None,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # any port: another cluster may have the usual one
             silence_logs=40,
         ) as cluster,
         Client(cluster, set_as_default=False) as there,
@@ -156,7 +160,12 @@ def totals(client: Any, progress: Progress | None) -> Total:
             return reduce(add, client.gather(level), start)
         except BaseException as error:
             client.cancel(running + level, force=True)
-            said = _said(error)
+            names = {
+                own.key: one.name
+                for own, one in zip(running, items, strict=True)
+                if hasattr(one, "name")
+            }
+            said = _said(error, names)
             if said is error:
                 raise
             raise said from error
@@ -168,12 +177,15 @@ def _added(several: list[Any]) -> Any:
     return reduce(add, several)
 
 
-def _said(error: BaseException) -> BaseException:
+def _said(error: BaseException, names: Mapping[str, str]) -> BaseException:
     """Return an error of a task as it is; say of a lost worker what may have happened."""
-    if type(error).__name__ == "KilledWorker":
+    from distributed import KilledWorker
+
+    if isinstance(error, KilledWorker):
+        what = names.get(str(error.task), "a task")
         return SourceError(
-            "a task ended its worker several times: the worker may have too little memory, or lack "
-            f"murmurs with the same version ({error})"
+            f"{what} ended its worker several times: the worker may have too little memory, or "
+            "lack murmurs with the same version"
         )
     return error
 

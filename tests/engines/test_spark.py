@@ -1,0 +1,157 @@
+"""The engine "spark", on a master with two workers: processes of their own."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from murmurs.engines import SourceError, spark
+from tests.engines.clusters import ROOT, spark_processes, spark_session
+from tests.engines.every_cluster import *  # noqa: F403
+from tests.engines.every_engine import *  # noqa: F403
+from tests.engines.made import COFFEE, DRINK, HOT, ONE, Engine, drinks, of, plain, reports_to
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """A session of a Spark master with two workers."""
+    with spark_processes() as master, spark_session(master) as found:
+        yield found
+
+
+@pytest.fixture
+def engine(session: Any) -> Engine:
+    """All of it."""
+    return partial(spark.count, session=session)
+
+
+N = 40
+DAYS = [datetime.date(2027, 3, 30 + i % 2) for i in range(N)]
+
+
+def frame(session: Any, *, plain: bool = True) -> Any:
+    """A data frame in three partitions; with numbers alone, Spark counts by itself."""
+    both = reports_to(HOT, N)
+    table = pa.table(
+        {
+            "drink`s.name": pa.array(drinks(N), pa.int16()),
+            "hot": pa.array([None if i % 10 == 0 else bytes(r) for i, r in enumerate(both)]),
+            "region": ["north", None, "south", "south"] * (N // 4),
+            "day": DAYS,
+            "person": [f"person {i}" for i in range(N)],
+        }
+    )
+    return session.createDataFrame(table).repartition(3)
+
+
+COLUMNS = {"drink": "drink`s.name"}
+
+
+def test_a_data_frame(session: Any) -> None:
+    given = frame(session)
+    counted = spark.count(given, ONE, columns=COLUMNS)
+    assert plain(counted) == {(): {"drink": of(DRINK, drinks(N))}}
+    by = spark.count(given, ONE, columns=COLUMNS, by=["region", "day"], bad="skip")
+    assert by.refused == {"the segment 'region' or 'day' is missing": N // 4}
+    assert plain(by) == {
+        ("north", "2027-03-30"): {"drink": of(DRINK, drinks(N)[::4])},
+        ("south", "2027-03-30"): {"drink": of(DRINK, drinks(N)[2::4])},
+        ("south", "2027-03-31"): {"drink": of(DRINK, drinks(N)[3::4])},
+    }
+    both = spark.count(given, COFFEE, columns={**COLUMNS, "hot": None}, by="day")
+    kept = [i for i in range(0, N, 2) if i % 10]
+    assert both.missing == {"hot": N // 10}
+    assert plain(both)["2027-03-30",] == {
+        "drink": of(DRINK, drinks(N)[::2]),
+        "hot": of(HOT, reports_to(HOT, N)[kept]),
+    }
+    assert plain(spark.count(given.limit(0), ONE, columns=COLUMNS)) == {
+        (): {"drink": of(DRINK, [])}
+    }
+
+
+def test_each_id_of_a_data_frame_counts_once(session: Any) -> None:
+    given = frame(session)
+    for survey, columns in ((ONE, COLUMNS), (COFFEE, {**COLUMNS, "hot": None})):
+        counted = spark.count(given.union(given), survey, columns=columns, id="person")
+        assert plain(counted)[()]["drink"] == of(DRINK, drinks(N))
+        assert (counted.rows, counted.repeated) == (2 * N, N)
+
+
+def test_a_data_frame_with_bad_rows(session: Any) -> None:
+    given = session.createDataFrame(pa.table({"drink": [0, 1, 7, -1, 4]}))
+    counted = spark.count(given, ONE, bad="skip")
+    assert counted.refused == {"the column 'drink' has no report to 'drink'": 3}
+    assert counted["drink"].n == 2
+    with pytest.raises(SourceError, match=r"rows? of the data frame: the column 'drink' has no"):
+        spark.count(given, ONE)
+    with pytest.raises(ValueError, match="memory is for files: leave it out for a data frame"):
+        spark.count(given, ONE, memory="memory")
+
+
+def test_a_session_that_was_there_stays(session: Any) -> None:
+    table = pa.table({"drink": drinks(N)})
+    assert spark.count(table, ONE)["drink"].n == N
+    assert spark.count(table, ONE, master=session.sparkContext.master)["drink"].n == N
+    with pytest.raises(ValueError, match=r"this process uses Spark at spark://.* already: stop"):
+        spark.count(table, ONE, master="local[2]")
+    with pytest.raises(ValueError, match="session is a cluster already: leave master out"):
+        spark.count(table, ONE, master="local[2]", session=session)
+    assert session.range(3).count() == 3
+
+
+JOB = """
+import pyarrow
+from murmurs.engines import spark
+from tests.engines.made import ONE
+try:
+    spark.count(pyarrow.table({"drink": [1]}), ONE, master=%r)
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+"""
+
+
+def said(master: str | None, **environment: str) -> str:
+    """What a job says in a process of its own, where Spark was not started yet."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", JOB % master],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+def test_no_master_is_one_sentence() -> None:
+    assert said("spark://127.0.0.1:9") == (
+        "ConnectionError: no Spark master answers at spark://127.0.0.1:9: start one with "
+        "`sbin/start-master.sh`, or correct the address, such as spark://10.0.0.1:7077\n"
+    )
+
+
+def test_no_java_is_one_sentence(tmp_path: Any) -> None:
+    found = said(None, JAVA_HOME=str(tmp_path))
+    assert found.startswith(
+        "ConnectionError: Spark does not start at local[*]: check the address, and that Java 17 or "
+        "newer is there ("
+    )
+    assert found.count("\n") == 1
+
+
+def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(
+        ImportError, match=r"Spark on this machine: pip install 'murmurs\[spark\]'$"
+    ):
+        spark.count(pa.table({"drink": [1]}), ONE)
