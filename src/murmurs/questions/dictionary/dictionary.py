@@ -124,7 +124,7 @@ class Dictionary(Question):
 
         They consist of the letters of the dictionary, unless an ``alphabet`` is given.
         """
-        if isinstance(counts, Counts) and counts.mechanism != self.mechanism:
+        if getattr(counts, "mechanism", self.mechanism) != self.mechanism:
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {shown(self.name)}, which has "
                 f"{self.mechanism}"
