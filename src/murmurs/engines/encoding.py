@@ -30,7 +30,7 @@ from murmurs.files.answers import check_options
 from murmurs.files.private_table import Source, check_kept, sources_of
 from murmurs.files.schema import about, report_type
 from murmurs.numerics.arrays import Integers
-from murmurs.randomness.derived import Derived
+from murmurs.randomness.derived import Derived, check_secret
 from murmurs.randomness.keyed import Keyed
 from murmurs.survey.survey import Survey
 from murmurs.wire import Reports
@@ -197,7 +197,7 @@ def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encod
         dict(given.get("missing") or {}),
         dict(given.get("unknown") or {}),
         given.get("drop_missing", False),
-        given.get("secret") or secrets.token_bytes(32),
+        check_secret(given.get("secret") or secrets.token_bytes(32)),
     )
     for question in (question for source in asked for question in source.questions):
         missing = encoder.missing.get(question.name)
