@@ -23,10 +23,10 @@ CITY = Question("city", mechanism=ORR(2.0, width=8, cohorts=16))
 BOTH = Joint(DRINK, HOT)
 ASKED = Survey("asked", (DRINK, HOT, CITY), joints=(BOTH,))
 SECRET = bytes(range(32))
-PEOPLE = 600
+MANY = 600
 
 
-def people(n: int = PEOPLE) -> pa.Table:
+def people(n: int = MANY) -> pa.Table:
     rng = np.random.default_rng(3)
     return pa.table(
         {
@@ -46,12 +46,12 @@ def in_order(folder: Path) -> pa.Table:
 def test_reports_are_those_of_the_keys_in_whatever_files(encode: Encode, tmp_path: Path) -> None:
     table = people()
     whole = written(tmp_path / "whole" / "0.parquet", table, group=100)
-    for number, start in enumerate(range(0, PEOPLE, 200)):
+    for number, start in enumerate(range(0, MANY, 200)):
         shuffled = table.slice(start, 200).take(np.random.default_rng(number).permutation(200))
         written(tmp_path / "parts" / f"{number}.parquet", shuffled, group=33)
     given: dict[str, Any] = {"key": "person", "secret": SECRET, "keep": ["person", "day"]}
     done = encode(whole, tmp_path / "one", ASKED, **given)
-    assert (done.rows, done.missing) == (PEOPLE, {})
+    assert (done.rows, done.missing) == (MANY, {})
     encode(tmp_path / "parts", tmp_path / "two", ASKED, **given)
     one = in_order(tmp_path / "one")
     assert one.equals(in_order(tmp_path / "two"))

@@ -160,6 +160,18 @@ def test_tables_in_memory(engine: Engine) -> None:
     assert plain(counted) == {(): {"drink": of(DRINK, np.concatenate(expected))}}
 
 
+def test_rows_without_a_report_are_missing(engine: Engine) -> None:
+    reports = [None if i % 3 else int(report) for i, report in enumerate(drinks(20))]
+    table = pa.table({"drink": pa.array(reports), "id": [i // 2 for i in range(20)]})
+    counted = engine([table, table.slice(0, 5)], ONE)
+    kept = [*range(0, 20, 3), 0, 3]
+    assert plain(counted) == {(): {"drink": of(DRINK, drinks(20)[kept])}}
+    assert counted.missing == {"drink": 25 - len(kept)}
+    assert counted.notes == ["16 rows have no report to 'drink'."]
+    once = engine(table, ONE, id="id")
+    assert once.missing == {"drink": 10 - len(range(0, 20, 6))}
+
+
 # Segments
 
 REGIONS, DAYS = 60, 40

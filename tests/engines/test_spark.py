@@ -48,20 +48,20 @@ def likely(session: Any) -> Likely:
     return partial(spark.likelihood, session=session)
 
 
-N = 40
-DATES = [datetime.date(2027, 3, 30 + i % 2) for i in range(N)]
+PEOPLE = 40
+DATES = [datetime.date(2027, 3, 30 + i % 2) for i in range(PEOPLE)]
 
 
-def frame(session: Any, *, plain: bool = True) -> Any:
-    """A data frame in three partitions; with numbers alone, Spark counts by itself."""
-    both = reports_to(HOT, N)
+def frame(session: Any) -> Any:
+    """A data frame in three partitions."""
+    both = reports_to(HOT, PEOPLE)
     table = pa.table(
         {
-            "drink`s.name": pa.array(drinks(N), pa.int16()),
-            "hot": pa.array([None if i % 10 == 0 else bytes(r) for i, r in enumerate(both)]),
-            "region": ["north", None, "south", "south"] * (N // 4),
+            "drink`s.name": pa.array(drinks(PEOPLE), pa.int16()),
+            "hot": pa.array([None if i % 10 == 0 else bytes([r]) for i, r in enumerate(both)]),
+            "region": ["north", None, "south", "south"] * (PEOPLE // 4),
             "day": DATES,
-            "person": [f"person {i}" for i in range(N)],
+            "person": [f"person {i}" for i in range(PEOPLE)],
         }
     )
     return session.createDataFrame(table).repartition(3)
@@ -73,20 +73,20 @@ COLUMNS = {"drink": "drink`s.name"}
 def test_a_data_frame(session: Any) -> None:
     given = frame(session)
     counted = spark.count(given, ONE, columns=COLUMNS)
-    assert plain(counted) == {(): {"drink": of(DRINK, drinks(N))}}
+    assert plain(counted) == {(): {"drink": of(DRINK, drinks(PEOPLE))}}
     by = spark.count(given, ONE, columns=COLUMNS, by=["region", "day"], bad="skip")
-    assert by.refused == {"the segment 'region' or 'day' is missing": N // 4}
+    assert by.refused == {"the segment 'region' or 'day' is missing": PEOPLE // 4}
     assert plain(by) == {
-        ("north", "2027-03-30"): {"drink": of(DRINK, drinks(N)[::4])},
-        ("south", "2027-03-30"): {"drink": of(DRINK, drinks(N)[2::4])},
-        ("south", "2027-03-31"): {"drink": of(DRINK, drinks(N)[3::4])},
+        ("north", "2027-03-30"): {"drink": of(DRINK, drinks(PEOPLE)[::4])},
+        ("south", "2027-03-30"): {"drink": of(DRINK, drinks(PEOPLE)[2::4])},
+        ("south", "2027-03-31"): {"drink": of(DRINK, drinks(PEOPLE)[3::4])},
     }
     both = spark.count(given, COFFEE, columns={**COLUMNS, "hot": None}, by="day")
-    kept = [i for i in range(0, N, 2) if i % 10]
-    assert both.missing == {"hot": N // 10}
+    kept = [i for i in range(0, PEOPLE, 2) if i % 10]
+    assert both.missing == {"hot": PEOPLE // 10}
     assert plain(both)["2027-03-30",] == {
-        "drink": of(DRINK, drinks(N)[::2]),
-        "hot": of(HOT, reports_to(HOT, N)[kept]),
+        "drink": of(DRINK, drinks(PEOPLE)[::2]),
+        "hot": of(HOT, reports_to(HOT, PEOPLE)[kept]),
     }
     assert plain(spark.count(given.limit(0), ONE, columns=COLUMNS)) == {
         (): {"drink": of(DRINK, [])}
@@ -97,8 +97,8 @@ def test_each_id_of_a_data_frame_counts_once(session: Any) -> None:
     given = frame(session)
     for survey, columns in ((ONE, COLUMNS), (COFFEE, {**COLUMNS, "hot": None})):
         counted = spark.count(given.union(given), survey, columns=columns, id="person")
-        assert plain(counted)[()]["drink"] == of(DRINK, drinks(N))
-        assert (counted.rows, counted.repeated) == (2 * N, N)
+        assert plain(counted)[()]["drink"] == of(DRINK, drinks(PEOPLE))
+        assert (counted.rows, counted.repeated) == (2 * PEOPLE, PEOPLE)
 
 
 def test_a_data_frame_with_bad_rows(session: Any) -> None:
@@ -113,9 +113,9 @@ def test_a_data_frame_with_bad_rows(session: Any) -> None:
 
 
 def test_a_session_that_was_there_stays(session: Any) -> None:
-    table = pa.table({"drink": drinks(N)})
-    assert spark.count(table, ONE)["drink"].n == N
-    assert spark.count(table, ONE, master=session.sparkContext.master)["drink"].n == N
+    table = pa.table({"drink": drinks(PEOPLE)})
+    assert spark.count(table, ONE)["drink"].n == PEOPLE
+    assert spark.count(table, ONE, master=session.sparkContext.master)["drink"].n == PEOPLE
     with pytest.raises(ValueError, match=r"this process uses Spark at spark://.* already: stop"):
         spark.count(table, ONE, master="local[2]")
     with pytest.raises(ValueError, match="session is a cluster already: leave master out"):

@@ -167,7 +167,7 @@ class _Gathered:
         for asked, column in self._asked:
             values, own_places, own_segments = table.column(column), places, segments
             if values.null_count:
-                there = values.is_valid().to_numpy()
+                there = values.is_valid().to_numpy(zero_copy_only=False)
                 self._miss(asked, len(there) - int(there.sum()))
                 values, own_places = values.drop_null(), np.asarray(places)[there]
                 own_segments = None if segments is None else segments[there]

@@ -204,19 +204,19 @@ def _without_repeats(
 
 def _ids(shards: Shards, part: AnyPart) -> int:
     """Write the ids of a part on a worker."""
-    with _named(part):
+    with named(part):
         return write_ids(shards, part)
 
 
 def _count(job: Job, shards: Shards | None, part: AnyPart) -> Tally:
     """Count a part on a worker."""
-    with _named(part):
+    with named(part):
         without = None if shards is None else repeats_of(shards, part.number)
         return count_part(job, part, without)
 
 
 @contextmanager
-def _named(part: AnyPart) -> Iterator[None]:
+def named(part: AnyPart) -> Iterator[None]:
     """Whatever goes wrong is said with the name of the part."""
     try:
         yield

@@ -26,7 +26,7 @@ from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, sha
 from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.job import Job, plan
 from murmurs.engines.likelihood import Ascending, estimate
-from murmurs.engines.running import Counted, Options, Total, check_people, concluded
+from murmurs.engines.running import Counted, Options, Total, check_people, concluded, named
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, SourceError, Streamed
 from murmurs.engines.tally import Tally
@@ -340,7 +340,8 @@ def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counte
     if _is_plain(job, found):
         tally = _grouped(rows, job)
     else:
-        tally = _added(rows.mapInArrow(partial(_part, job), _RESULT), _MANY, Tally())
+        plain = rows.toDF(*[f"c{i}" for i in range(len(wanted))])  # Spark takes no dots here
+        tally = _added(plain.mapInArrow(partial(_part, job, wanted), _RESULT), _MANY, Tally())
     tally = nothing(job, found.parts) + tally
     tally.rows += repeated
     tally.repeated += repeated
@@ -360,13 +361,19 @@ def _quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
 
 
-def _part(job: Job, batches: Iterator[Any]) -> Iterator[Any]:
+def _part(job: Job, columns: list[str], batches: Iterator[Any]) -> Iterator[Any]:
     """Count a partition of a data frame; on an executor."""
     from pyspark import TaskContext
 
     number = TaskContext.get().partitionId()
-    part = Streamed(number, f"partition {number} of the data frame", batches)
-    yield _packed(lambda: count_part(job, part))
+    named = (batch.rename_columns(columns) for batch in batches)
+    part = Streamed(number, f"partition {number} of the data frame", named)
+    yield _packed(partial(_counted, job, part))
+
+
+def _counted(job: Job, part: Streamed) -> Tally:
+    with named(part):
+        return count_part(job, part)
 
 
 def _is_plain(job: Job, found: Found) -> bool:
