@@ -146,6 +146,8 @@ def test_exports_are_compared_with_files_of_counts_and_added(
     [
         ("estimate {}", "has counts of 'drink', 'cups': add --question"),
         ("estimate {} --question cup", "did you mean 'cups'?"),
+        ("discover {}", "has counts of 'drink', 'cups': add --question"),
+        ("discover {} --question cups", "do not hold prefixes or n-grams to search"),
         ("trend {} {} --question cups --by week", "--by divides one counts.parquet"),
         ("trend {} --question cups --names a,b", "--names has 2 names for 12 weeks"),
         ("estimate other.parquet", "is not a counts.parquet that murmurs store export wrote"),

@@ -142,7 +142,7 @@ def test_refused_credentials_are_one_sentence(server: str, path: str) -> None:
 class Closed(BaseHTTPRequestHandler):
     """A store that lets nobody in who sends no credentials, as S3 does."""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         assert "Authorization" not in self.headers
         data = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
         self.send_response(403)

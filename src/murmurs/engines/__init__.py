@@ -4,12 +4,17 @@ Each engine has a file with the same functions, and gives the same counts to the
 """
 
 from murmurs.engines import dask, local, spark
+from murmurs.engines.encoding import Encoded, Encoding
+from murmurs.engines.likelihood import Ascending
 from murmurs.engines.running import Counted, Options
 from murmurs.engines.sources import SourceError, UnreachableError
 from murmurs.engines.written import write, write_refused
 
 __all__ = [
+    "Ascending",
     "Counted",
+    "Encoded",
+    "Encoding",
     "Options",
     "SourceError",
     "UnreachableError",

@@ -84,7 +84,7 @@ class Ledger:
         """Add a run that is complete, and write the ledger; return the sum of all runs."""
         files = dict(self.files)
         for part in parts:
-            if isinstance(part, Part) and part.name not in files:
+            if isinstance(part, Part) and part.rows and part.name not in files:
                 version = part.version
                 files[part.name] = Entry(
                     part.name, version.size, version.changed_ns, _checksum(part)

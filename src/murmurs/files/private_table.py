@@ -32,7 +32,7 @@ from murmurs.numerics.arrays import Integers
 from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 from murmurs.randomness.secure import Secure
-from murmurs.randomness.sources import ChanceInBulk
+from murmurs.randomness.sources import ChanceInBulk, as_generator
 from murmurs.survey.budget import rounded_up
 from murmurs.survey.survey import Survey
 from murmurs.wire import Reports
@@ -173,10 +173,11 @@ def encode_table(
         raise ValueError(
             f"cannot write {target}: the name of a table ends in .parquet, .csv, .tsv or .jsonl"
         )
+    as_generator(random)  # refuses what has one key for each row of a column
     chance: ChanceInBulk = Secure() if random is None else random
     sources = sources_of(survey, columns)
     questions = [question for source in sources for question in source.questions]
-    _check_kept(kept_names, sources, survey)
+    check_kept(kept_names, sources, survey)
     if labels:
         for source in sources:
             check_labels(source.asked)
@@ -230,7 +231,7 @@ def encode_table(
     return PrivateTable(n, sources, labels, kept_names, keep_order)
 
 
-def _check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
+def check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
     """Refuse to copy a column that is encoded, or that the survey asks with noise."""
     taken = [source.asked.name for source in sources]
     for name in keep:

@@ -235,8 +235,8 @@ def test_what_was_missed_says_how_many_people_would_find_it(method: str) -> None
     found = found_by(method, {"tea": 3000}, alphabet="aet", longest=4)
     needed = people_needed(found.mechanism, found.floor / 2)
     assert floor_of(found.mechanism, needed) == pytest.approx(found.floor / 2, rel=0.01)
-    assert found.missed.endswith("people.")
-    assert found.missed.startswith(f"Strings of up to {3 if method == 'prefix' else 4} letters")
+    assert found.missed.endswith(f"ask {needed:,} people in all.")
+    assert found.missed.startswith("Strings of up to 4 letters with a share above")
 
 
 # The picture
@@ -251,7 +251,7 @@ def test_the_picture_shows_strings_floor_and_chances(method: str) -> None:
     assert said[2].startswith("noise floor")
     (beside,) = axes.child_axes
     chances, shares = (np.asarray(x) for x in beside.lines[0].get_data())
-    np.testing.assert_allclose(chances, 100 * found.chance(shares / 100))
+    np.testing.assert_allclose(chances, 100 * found.chance(np.minimum(shares / 100, 1)))
     assert axes.get_yscale() == "log"
     assert axes.get_title(loc="left") == "dictionary\n2 strings found in 5,000 reports"
     mpl.pyplot.close("all")
@@ -271,11 +271,23 @@ def test_long_names_are_shortened_and_stay_inside_the_picture() -> None:
     mpl.pyplot.close("all")
 
 
-def test_many_strings_are_drawn_without_names_and_none_leaves_the_floor() -> None:
+def test_the_picture_has_the_chances_of_a_corpus() -> None:
+    texts = {"tea": 3000, "mate": 2000}
+    asked = asked_by("prefix", longest=4, alphabet="aemt")
+    counts = asked.simulate(texts, np.random.default_rng(1))
+    (beside,) = asked.discover(counts, corpus=["tea", "mate", "meat"]).plot().child_axes
+    alone, listed = beside.lines[:2]
+    assert [text.get_text() for text in beside.texts] == ["dashed: in\nthe corpus"]
+    assert (np.asarray(listed.get_xdata()) >= np.asarray(alone.get_xdata()) - 1e-9).all()
+    mpl.pyplot.close("all")
+
+
+def test_of_many_strings_some_are_named_and_none_leaves_the_floor() -> None:
     texts = [a + b + c for a in "abcd" for b in "abcd" for c in "abcd"][:40]
     found = found_by("prefix", dict.fromkeys(texts, 4000), alphabet="abcd", longest=4)
     axes = found.plot(limit=35, title="Letters")
-    assert [text.get_text() for text in axes.texts] == [f"noise floor {100 * found.floor:.2g} %"]
+    said = [text.get_text() for text in axes.texts]
+    assert said == [*found.labels[:35:2], f"noise floor {100 * found.floor:.2g} %"]
     assert axes.get_xlabel() == f"rank of the string, the first 35 of {len(found.labels)}"
     assert axes.get_title(loc="left") == "Letters"
     nothing = found_by("prefix", {"X": 30}, alphabet="abcd", longest=4).plot()
