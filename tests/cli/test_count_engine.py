@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow.fs import FileSystem, LocalFileSystem, copy_files
 
 from murmurs import KRR, Question, Survey
 from murmurs.cli import main
@@ -248,6 +249,39 @@ def test_a_memory_counts_only_new_files_and_refuses_changed_ones(desk: Path) -> 
     assert "was counted before, and has changed since" in refused(line)
 
 
+def test_a_run_that_fails_leaves_the_memory_as_it_was(desk: Path) -> None:
+    line = f"{COUNT} --memory memory --question drink"
+    good(line)
+    remembered = Path("memory/counted.arrow").read_bytes()
+    Path("counts.parquet").unlink()
+    bad = pa.table({"drink": pa.array([0, 77], pa.uint8())})
+    pq.write_table(bad, "reports/day20.parquet")
+    assert "row 2" in refused(line)
+    assert Path("memory/counted.arrow").read_bytes() == remembered
+    Path("reports/day20.parquet").unlink()
+    assert good(line).startswith("0 new rows counted")
+
+
+def test_deleted_files_stay_counted_and_renamed_ones_are_new(desk: Path) -> None:
+    line = f"{COUNT} --memory memory --id id --question drink"
+    good(line)
+    Path("reports/day0.parquet").unlink()
+    assert "  drink: 2,800 reports" in good(line)
+    Path("reports/day1.parquet").rename("reports/day21.parquet")
+    printed = good(line)
+    assert printed.startswith("200 new rows counted")
+    assert "  drink: 2,800 reports" in printed
+    assert "200 rows left out: their ids came before." in printed
+
+
+@pytest.mark.parametrize("more", ["--by day", "--id id", "--bad skip", "--question cups"])
+def test_a_memory_is_for_one_job(desk: Path, more: str) -> None:
+    good(f"{COUNT} --memory memory --question drink")
+    Path("counts.parquet").unlink()
+    said = refused(f"{COUNT} --memory memory --question drink {more}")
+    assert "remembers a job with another" in said
+
+
 def test_labels_that_were_randomised_already_are_counted(desk: Path) -> None:
     pq.write_table(pa.table({"drink": ["tea", "tea", "none"]}), "paper.parquet")
     line = "count survey.json paper.parquet --engine local -o counts.parquet --question drink"
@@ -379,6 +413,28 @@ def test_credentials_in_an_address_are_not_told(
     address = "s3://me:secret@bucket/x?endpoint_override=127.0.0.1:9&scheme=http"
     said = refused(f"count survey.json '{address}' --engine local -o c.parquet", status=1)
     assert "secret" not in said
+
+
+def test_a_folder_on_an_object_store_is_counted(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    try:
+        _, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "something")
+        where = f"endpoint_override=127.0.0.1:{port}&scheme=http"
+        store, _ = FileSystem.from_uri(f"s3://bucket?{where}&allow_bucket_creation=true")
+        store.create_dir("bucket/reports")
+        copy_files("reports", "bucket/reports", LocalFileSystem(), store)
+        line = f"count survey.json 's3://bucket/reports?{where}' --engine local -o counts.parquet"
+        assert "  drink: 2,800 reports" in good(line)
+        good(f"{line} --memory memory")
+        Path("counts.parquet").unlink()
+        assert good(f"{line} --memory memory").startswith("0 new rows counted")
+    finally:
+        server.stop()
 
 
 def test_a_scheduler_that_does_not_answer_is_not_reached(desk: Path) -> None:
