@@ -264,7 +264,7 @@ def main() -> None:
     store = RESULTS / "scale.json"
     found = json.loads(store.read_text()) if store.exists() else {}
     found["machine"] = {"cores": CORES, "python": platform.python_version()}
-    sizes = {"many": given.n // 50, "linear": given.largest}
+    sizes = {"many": given.n // 50, "encoding": given.n // 10, "linear": given.largest}
     for name in given.only:
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             found[name] = parts[name](Path(folder), sizes.get(name, given.n))
