@@ -65,7 +65,7 @@ ANSWERS: dict[str, Callable[[Any], Any]] = {
 }
 """Every form of a column of labels; one listed here is held to all that follows."""
 
-N = 500
+N = 150
 """Reports in each form."""
 
 Form = Callable[[Shape[Any], Reports], Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from murmurs import KRR, ORR, OUE, Joint, LocalHashing, Product, Question, Subset
+from murmurs import KRR, ORR, OUE, Counts, Joint, LocalHashing, Product, Question, Subset
 from murmurs.mechanisms import OpenProduct
 from murmurs.mechanisms.mechanism import AnyMechanism
 from murmurs.wire import BadReportError, Category, Reports
@@ -33,6 +34,7 @@ WIDER: list[AnyMechanism[Any]] = [
 """Reports of several bytes, whose parts may be unaligned."""
 
 
+@cache
 def made(mechanism: Any) -> Reports:
     rng = np.random.default_rng(1)
     if isinstance(mechanism, ORR):
@@ -43,6 +45,12 @@ def made(mechanism: Any) -> Reports:
     return reports
 
 
+@cache
+def counted(mechanism: Any) -> Counts:
+    counts: Counts = mechanism.count(made(mechanism))
+    return counts
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_gives_the_same_counts(name: str) -> None:
     used = 0
@@ -51,7 +59,7 @@ def test_every_form_gives_the_same_counts(name: str) -> None:
         form = FORMS[name](mechanism.shape, reports)
         if form is not None:
             used += 1
-            assert mechanism.count(form) == mechanism.count(reports), mechanism
+            assert mechanism.count(form) == counted(mechanism), mechanism
     assert used >= 3
 
 
@@ -65,27 +73,18 @@ def test_a_report_goes_through_json_and_back(mechanism: AnyMechanism[Any]) -> No
         assert type(again) is type(report)
 
 
+NO_REPORTS: list[Any] = [
+    *(None, True, 1.0, -1, 2**70, "", "t", "AA", "tea", {}, b"\0", (0, 1), [], [0]),
+    *([0, 0, 0, 0, 0], [True, 1], [0, "tea"], [2**40, 0], ["0", 0], [[0], 1]),
+    *([0, None], [0.0, 1.0]),
+]
+
+
 @pytest.mark.parametrize("mechanism", [*SMALL, *WIDER], ids=repr)
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(None, True, 1.0, -1, 2**70, "", "t", "AA", "tea", {}, b"\0", (0, 1), [], [0]),
-        *(
-            [0, 0, 0, 0, 0],
-            [True, 1],
-            [0, "tea"],
-            [2**40, 0],
-            ["0", 0],
-            [[0], 1],
-            [0, None],
-            [0.0, 1.0],
-        ),
-    ],
-    ids=repr,
-)
-def test_no_other_value_is_a_report_in_json(mechanism: AnyMechanism[Any], value: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        mechanism.shape.from_json(value)
+def test_no_other_value_is_a_report_in_json(mechanism: AnyMechanism[Any]) -> None:
+    for value in NO_REPORTS:
+        with pytest.raises((TypeError, ValueError)):
+            pytest.fail(f"{value!r} was read as {mechanism.shape.from_json(value)!r}")
 
 
 @pytest.mark.parametrize(
