@@ -35,7 +35,8 @@ NAME = "open product"
 def test_the_sql_of_the_page_reads_an_export_in_duckdb_and_in_polars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     store = open_store(tmp_path / "store")
     store.publish(EVERY_KIND, 20_000)
     for seed in range(8):
@@ -94,11 +95,11 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 def test_spark_submit_counts_with_a_wheel_that_is_called_zip_and_an_archive(
     wheel: Path, desk: Path
 ) -> None:
-    pyspark = pytest.importorskip("pyspark")
+    import pyspark
+
     [program] = [block for block in blocks(PAGE, "python") if "sys.argv" in block]
     (desk / "count_drinks.py").write_text(program)
     [line] = [block for block in blocks(PAGE, "sh") if "spark-submit" in block]
@@ -139,7 +140,8 @@ def running(python: Path, folder: Path, role: str, *options: str) -> Iterator[No
 
 def test_dask_gets_murmurs_from_a_wheel(wheel: Path, desk: Path) -> None:
     """It is installed on the scheduler too, so that has an environment of its own here."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     assert "client.register_plugin(PipInstall(packages=[" in PAGE
     python = without_murmurs(desk / "environment", pip=True)
     file = str(desk / "scheduler.json")

@@ -418,7 +418,9 @@ def test_credentials_in_an_address_are_not_told(
 def test_a_folder_on_an_object_store_is_counted(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", port=0)
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", port=0)
     server.start()
     try:
         _, port = server.get_host_and_port()
@@ -438,13 +440,11 @@ def test_a_folder_on_an_object_store_is_counted(
 
 
 def test_a_scheduler_that_does_not_answer_is_not_reached(desk: Path) -> None:
-    pytest.importorskip("distributed")
     line = f"count survey.json reports --engine dask --scheduler {SCHEDULER} -o c.parquet"
     assert f"no Dask scheduler answers at {SCHEDULER}" in refused(line, status=1)
 
 
 def test_dask_counts_the_same(desk: Path) -> None:
-    pytest.importorskip("distributed")
     good(f"{COUNT} --by day")
     here = rows()
     good(f"{COUNT.replace('local', 'dask')} --by day")
