@@ -204,7 +204,7 @@ def test_parts_are_whole_groups_of_rows(tmp_path: Path) -> None:
         path = written(tmp_path / name, {"drink": drinks(100)}, group=7)
         found = sources.find(path, rows=20)
         assert [part.rows for part in found.parts] == [21, 21, 21, 21, 16]
-        assert [part.first for part in found.parts] == [0, 21, 42, 63, 84]  # type: ignore[union-attr]
+        assert [part.first for part in found.parts] == [0, 21, 42, 63, 84]
         counted = local.count(found, ONE)
         assert plain(counted) == {(): {"drink": of(DRINK, drinks(100))}}
 
