@@ -3,7 +3,7 @@
 ``python -m benchmarks.dictionary_rounds [--data FOLDER]`` simulates the same people twice. In one
 round, all are asked for a prefix (`murmurs.Dictionary`). In two rounds, a part of them is; the
 strings found there, also the doubtful ones, become the labels of a closed question
-(`Discovery.survey`), which the others answer, and which tests them again. Everybody reports once,
+(`Discovery.question`), which the others answer, and which tests them again. Everybody reports once,
 with the same epsilon. The results are docs/results/dictionary_rounds.json and .md.
 """
 
@@ -136,7 +136,7 @@ HEAD = f"""# Dictionaries in two rounds
 
 The same people, the same ε, and everybody reports once. In one round, all are asked for a prefix of
 their string ([`murmurs.Dictionary`](../dictionary.md)). In two rounds, the given part of them is;
-the strings found there become the labels of a closed question (`Discovery.survey`), which the
+the strings found there become the labels of a closed question (`Discovery.question`), which the
 others answer. The first round then passes on doubtful strings, too (a false discovery rate of
 {100 * DOUBTFUL:.0f} %), and the second one keeps those that it detects, with at most a 5 % chance
 of any false one. The settings are those of [dictionaries](dictionary.md).

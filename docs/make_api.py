@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("files",),
     ),
+    "engines": ("Counting on all cores, on Dask and on Spark", (), ("engines",)),
     "estimating": (
         "From counts to shares",
         (
@@ -67,7 +68,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
             *("PermutedRR", "PermutedRappor", "ORR", "ORappor", "Rappor", "Prefixes", "Product"),
             *("Design", "warner", "forced_response", "unrelated_question", "crosswise"),
             *("triangular", "dice"),
-            *("Randomness", "Secure", "Derived", "Seeded", "Given"),
+            *("Randomness", "Secure", "Keyed", "Derived", "Seeded", "Given"),
         ),
         ("mechanisms",),
     ),

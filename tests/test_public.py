@@ -20,6 +20,8 @@ import murmurs
 from tests.pages import DOCS, README, blocks
 
 MODULES = [importlib.import_module(f"murmurs.{name}") for name in murmurs._MODULES]
+INNER = {"clients", "local", "dask", "spark"}
+"""Public modules of a public module."""
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
 
 
@@ -70,7 +72,7 @@ def test_a_misspelt_name_is_refused() -> None:
 def test_no_public_name_is_also_that_of_a_submodule(module: ModuleType) -> None:
     inside = {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))}
     clashes = {name for name in module.__all__ if name in inside}
-    assert clashes == (set(murmurs._MODULES) if module is murmurs else clashes & {"clients"})
+    assert clashes == (set(murmurs._MODULES) if module is murmurs else clashes & INNER)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -144,7 +146,13 @@ def reached(program: ast.AST) -> Iterator[tuple[str, str]]:
 
 OWN = ("murmurs", "murmurs_papers")
 PUBLIC = {
-    module.__name__: {*module.__all__, ""} for module in (murmurs, *MODULES, murmurs.rappor.clients)
+    module.__name__: {*module.__all__, ""}
+    for module in (
+        murmurs,
+        *MODULES,
+        murmurs.rappor.clients,
+        *(murmurs.engines.local, murmurs.engines.dask, murmurs.engines.spark),
+    )
 }
 
 

@@ -56,6 +56,7 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml"]),
         ("reproducing.md", []),
+        ("scale.md", ["coffee.toml", "monday.csv"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),
     ],
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
         channels,
         client,
         collect,
+        engines,
         estimators,
         files,
         hashing,
@@ -81,6 +82,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.questions.joint import Joint, JointEstimate, TableComparison, compare_tables
     from murmurs.questions.question import Question
     from murmurs.randomness.derived import Derived
+    from murmurs.randomness.keyed import Keyed
     from murmurs.randomness.secure import Secure
     from murmurs.randomness.sources import Given, Seeded
     from murmurs.randomness.verbs import Randomness
@@ -123,6 +125,7 @@ __all__ = [
     "HadamardSketch",
     "Joint",
     "JointEstimate",
+    "Keyed",
     "LocalHashing",
     "Mechanism",
     "NoiseDominates",
@@ -160,6 +163,7 @@ __all__ = [
     "crosswise",
     "dice",
     "discover",
+    "engines",
     "estimate",
     "estimators",
     "files",
@@ -192,6 +196,7 @@ _MODULES = (
     "channels",
     "client",
     "collect",
+    "engines",
     "estimators",
     "files",
     "hashing",
@@ -266,6 +271,7 @@ _HOMES = {
     "murmurs.questions.joint": ("Joint", "JointEstimate", "TableComparison", "compare_tables"),
     "murmurs.questions.question": ("Question",),
     "murmurs.randomness.derived": ("Derived",),
+    "murmurs.randomness.keyed": ("Keyed",),
     "murmurs.randomness.secure": ("Secure",),
     "murmurs.randomness.sources": ("Given", "Seeded"),
     "murmurs.randomness.verbs": ("Randomness",),

@@ -126,7 +126,7 @@ def refine(scale: Scale, rows: Table) -> list[Cell]:
     for (form, size, n, mechanism, epsilon), series in best(rows).items():
         numbers = (n, *OTHER_PEOPLE[size][scale]) if n == MANY else (n,)
         width, cohorts, hashes = (int(series[name]) for name in ("width", "cohorts", "hashes"))
-        times = MEASURED[scale] if size == SMALL else max(3, MEASURED[scale] // 3)
+        times = MEASURED[scale] if size == SMALL else max(2, MEASURED[scale] // 3)
         found += [
             _cell("final", form, size, people, mechanism, width, cohorts, hashes, epsilon, times)
             for people in numbers

@@ -12,6 +12,7 @@ import pytest
 
 import murmurs as mm
 from murmurs import KRR, ORR, Counts, ORappor, Question, Rappor, Survey
+from murmurs.boundary.documents import document
 from murmurs.hashing.layout import listed
 from murmurs.mechanisms import (
     BY_NAME,
@@ -433,3 +434,9 @@ def test_the_fingerprint_shown_is_too_short_to_be_taken_for_one() -> None:
     assert len(survey.fingerprint) == 64
     assert survey.fingerprint.startswith(survey.short_fingerprint)
     assert len(survey.short_fingerprint) == 12
+
+
+@pytest.mark.parametrize("data", [b"", b" \n"])
+def test_an_empty_file_is_called_empty(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^it is empty$"):
+        document(data)

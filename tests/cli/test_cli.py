@@ -43,7 +43,7 @@ PETS = Survey.from_toml("""
 name = "pets"
 [[questions]]
 name = "pet"
-mechanism = {name = "Dictionary", epsilon = 8.0, longest = 4}
+mechanism = {name = "Dictionary", epsilon = 8.0, longest = 3}
 """)
 ANSWERS = ["tea", "espresso", "tea", "nothing", "filter"] * 40
 PEOPLE = "espresso,1000\nfilter,500\ntea,2500\nnothing,7\n"
@@ -88,7 +88,7 @@ def write_files(tmp_path: Path) -> None:
         counts = question.closed.simulate([10, 20, 30, 40], rng)
         write_counts(tmp_path / name, SURVEY, question, counts)
     pet = PETS.questions[0]
-    write_counts(tmp_path / "pets.json", PETS, pet, pet.simulate({"leo": 3000, "luna": 2000}, rng))
+    write_counts(tmp_path / "pets.json", PETS, pet, pet.simulate({"leo": 3000, "cat": 2000}, rng))
     joint = BOTH.joint("drink", "sugar")
     counts = joint.simulate([[10, 20], [30, 40], [50, 60], [70, 80]], rng)
     write_counts(tmp_path / "drink-sugar.json", BOTH, joint, counts)

@@ -42,6 +42,7 @@ def test_a_next_survey_asks_for_the_strings_found(
         *("--next", "again.json", "--epsilon", "1"),
     )
     assert "A survey of these strings is in again.json" in text
+    assert "Its labels of 4 letters may be only beginnings: whoever holds a longer" in text
     labels = Survey.from_json(Path("again.json").read_text())["pet"].labels
     assert set(labels) == {"luna", "leo", "(other)"}
     Path("answers.txt").write_text("luna\nbello\n")
@@ -68,6 +69,21 @@ def test_a_next_survey_on_standard_output_stands_alone(counts: str, form: str) -
     survey = json.loads(result.stdout)
     assert survey["questions"][0]["labels"] == ["tea", "mate", "(other)"]
     assert "tea" in result.stderr
+
+
+def test_a_next_survey_replaces_no_other_survey(counts: str) -> None:
+    first = mm.Survey("s", (mm.Question("q", ["a", "b"], epsilon=1.0),)).to_json()
+    Path("s.json").write_text(first)
+    line = ["discover", counts, "--alphabet", "aemt", "--next", "s.json", "--epsilon", "1"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 2
+    assert "s.json holds version 1 of survey 's'" in result.stderr
+    assert Path("s.json").read_text() == first
+
+
+def test_programs_read_the_summary_too(counts: str) -> None:
+    found = json.loads(run("discover", counts, "--alphabet", "aemt", "--json"))
+    assert found["summary"].startswith("2 strings found; at most a 5 % chance")
 
 
 def test_no_survey_is_written_if_the_picture_cannot_be(counts: str) -> None:

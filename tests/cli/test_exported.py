@@ -146,6 +146,8 @@ def test_exports_are_compared_with_files_of_counts_and_added(
     [
         ("estimate {}", "has counts of 'drink', 'cups': add --question"),
         ("estimate {} --question cup", "did you mean 'cups'?"),
+        ("discover {}", "has counts of 'drink', 'cups': add --question"),
+        ("discover {} --question cups", "do not hold prefixes or n-grams to search"),
         ("trend {} {} --question cups --by week", "--by divides one counts.parquet"),
         ("trend {} --question cups --names a,b", "--names has 2 names for 12 weeks"),
         ("estimate other.parquet", "is not a counts.parquet that murmurs store export wrote"),
@@ -172,7 +174,6 @@ def test_what_cannot_be_read_is_told(
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("day", None, "row 1: its day is not a date"),
         ("day", datetime.datetime(2027, 1, 4, 12), "row 1: its day is not a date"),
         ("day", "2027-01-04", "row 1: its day is not a date"),
         ("segment", 3, "row 1: its day is not a date, or its segment not a name"),
@@ -192,6 +193,31 @@ def test_a_row_that_no_collector_writes_is_refused_by_its_number(
     pq.write_table(bad, tmp_path / "bad.parquet")
     with pytest.raises(ValueError, match=message):
         read_exported(tmp_path / "bad.parquet").counts()
+
+
+def test_counts_have_days_in_every_row_or_in_none(exported: Path, tmp_path: Path) -> None:
+    table = pq.read_table(exported)
+    place = table.schema.get_field_index("day")
+    days = table["day"].to_pylist()
+    some = table.set_column(place, "day", pa.array([None, *days[1:]], pa.date32()))
+    pq.write_table(some, tmp_path / "some.parquet")
+    with pytest.raises(ValueError, match="row 1: its day is not a date"):
+        read_exported(tmp_path / "some.parquet", "drink")
+    rows = table.to_pylist()
+    one = [{**row, "day": None} for row in rows if str(row["day"])[:7] == "2027-01"][:2]
+    pq.write_table(pa.Table.from_pylist(one, table.schema), tmp_path / "none.parquet")
+    found = read_exported(tmp_path / "none.parquet", "drink")
+    assert found.counts().counts.n == 40
+    assert list(found.parts("segment")) == ["north", "south"]
+    sentence = (
+        "the counts of 'drink' have no days: show --by segment, or count the reports again by "
+        "their day"
+    )
+    result = run(f"trend {tmp_path}/none.parquet --question drink")
+    assert (result.exit_code, result.stderr) == (2, f"Error: {sentence}\n")
+    assert "40 reports in 2 segments" in good(
+        f"trend {tmp_path}/none.parquet --question drink --by segment"
+    )
 
 
 def test_a_day_of_a_segment_that_is_there_twice_is_refused(exported: Path, tmp_path: Path) -> None:

@@ -82,10 +82,10 @@ def test_an_open_question_is_published(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"tea\n\nmate\ntea\n", "2 of 4 candidates cannot be taken: line 2: it is empty; line 4: "),
+        (b"tea\n\nmate\ntea\n", "2 of 4 strings cannot be taken: line 2: it is empty; line 4: "),
         (b"tea\nma\xffte\n", "line 2: it is not UTF-8 (invalid start byte at byte 3)"),
         ("Z\u00fcrich\nZu\u0308rich\n".encode(), "is the same as line 1"),
-        (b"", "has no candidates: it should have one per line"),
+        (b"", "has no strings: it should have one per line"),
         (b"tea\n(other)\n", "line 2: '(other)' stands for all strings that are not listed"),
         (b"x\n" * 9, "line 6: 'x' is the same as line 1; and 3 more"),
     ],

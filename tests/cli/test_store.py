@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import shlex
 import sys
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -86,10 +89,35 @@ def test_kept_reports_of_an_export_are_counted_again(collected: Store) -> None:
     run("store export out --store collected")
     folder = "out/every_kind-1"
     counted = run(
-        f"count {folder}/survey.json {folder}/reports-open_product.parquet --column report "
-        "--question 'open product' -o counts.json --json"
+        f"count {folder}/survey.json '{folder}/reports/question=open product' "
+        "--column report --question 'open product' -o counts.json --json"
     )
     assert json.loads(counted) == {"question": "open product", "n": 3}
+
+
+def test_kept_reports_are_counted_by_day_as_the_store_counted_them(collected: Store) -> None:
+    run("store export out --store collected")
+    folder = "out/every_kind-1"
+    run(f"count {folder}/survey.json {folder}/reports --engine local --by day --by segment -o c.pq")
+    exported = pq.read_table(f"{folder}/counts.parquet").to_pylist()
+    assert pq.read_table("c.pq").to_pylist() == [
+        row for row in exported if row["question"] == "open product"
+    ]
+
+
+def test_kept_reports_of_an_older_export_are_counted(collected: Store) -> None:
+    """Those were in one file, with the day as a column."""
+    run("store export out --store collected")
+    folder = "out/every_kind-1"
+    [path] = Path(folder, "reports").rglob("*.parquet")
+    table = pq.ParquetFile(path).read().replace_schema_metadata(None)
+    day = pa.array([datetime.date(2027, 3, 31)] * len(table), pa.date32())
+    pq.write_table(table.add_column(0, "day", day), "reports-open_product.parquet")
+    line = f"count {folder}/survey.json reports-open_product.parquet --question 'open product'"
+    counted = json.loads(run(f"{line} --column report -o counts.json --json"))
+    assert counted == {"question": "open product", "n": 3}
+    run(f"{line} --column report --engine local --by day -o counts.parquet")
+    assert pq.read_table("counts.parquet")["n"].to_pylist() == [3]
 
 
 @pytest.mark.parametrize(

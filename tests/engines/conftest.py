@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.engines.every_engine", "tests.engines.every_cluster")
+pytest.register_assert_rewrite(
+    "tests.engines.every_engine", "tests.engines.every_encoding", "tests.engines.every_cluster"
+)

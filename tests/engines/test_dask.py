@@ -14,6 +14,8 @@ import pytest
 from murmurs.engines import dask
 from tests.engines.clusters import dask_processes
 from tests.engines.every_cluster import *  # noqa: F403
+from tests.engines.every_encoding import *  # noqa: F403
+from tests.engines.every_encoding import Encode, Likely
 from tests.engines.every_engine import *  # noqa: F403
 from tests.engines.made import DRINK, ONE, Engine, drinks, of, plain
 
@@ -38,6 +40,18 @@ def client(scheduler: str) -> Iterator[Any]:
 def engine(client: Any) -> Engine:
     """All of it."""
     return partial(dask.count, client=client)
+
+
+@pytest.fixture
+def encode(client: Any) -> Encode:
+    """The same for encoding."""
+    return partial(dask.encode, client=client)
+
+
+@pytest.fixture
+def likely(client: Any) -> Likely:
+    """The same for likelihoods."""
+    return partial(dask.likelihood, client=client)
 
 
 def table(seed: int, n: int = 10) -> pa.Table:

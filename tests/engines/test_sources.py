@@ -14,7 +14,7 @@ import pytest
 
 from murmurs import KRR, Question, Survey
 from murmurs.engines import SourceError, batches, local, sources
-from murmurs.engines.job import FINGERPRINT
+from murmurs.files.schema import FINGERPRINT
 from tests.engines.made import COFFEE, DRINK, ONE, drinks, of, plain, written
 
 N = 6

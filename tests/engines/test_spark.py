@@ -13,9 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from murmurs import Keyed, Survey
 from murmurs.engines import SourceError, spark
 from tests.engines.clusters import ROOT, spark_processes, spark_session
 from tests.engines.every_cluster import *  # noqa: F403
+from tests.engines.every_encoding import *  # noqa: F403
+from tests.engines.every_encoding import CITY, SECRET, Encode, Likely, people
 from tests.engines.every_engine import *  # noqa: F403
 from tests.engines.made import COFFEE, DRINK, HOT, ONE, Engine, drinks, of, plain, reports_to
 
@@ -31,6 +34,18 @@ def session() -> Iterator[Any]:
 def engine(session: Any) -> Engine:
     """All of it."""
     return partial(spark.count, session=session)
+
+
+@pytest.fixture
+def encode(session: Any) -> Encode:
+    """The same for encoding."""
+    return partial(spark.encode, session=session)
+
+
+@pytest.fixture
+def likely(session: Any) -> Likely:
+    """The same for likelihoods."""
+    return partial(spark.likelihood, session=session)
 
 
 PEOPLE = 40
@@ -155,3 +170,37 @@ def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         ImportError, match=r"Spark on this machine: pip install 'murmurs\[spark\]'$"
     ):
         spark.count(pa.table({"drink": [1]}), ONE)
+
+
+def naive(frame: Any, survey: Survey) -> Any:
+    """Reports with fresh noise in each computation, as encoding by a plain function would have."""
+
+    def encoded(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            reports = survey["city"].encode_column(batch.column("city"))
+            yield pa.record_batch({"city": reports, "person": batch.column("person")})
+
+    return frame.mapInArrow(encoded, "city long, person long")
+
+
+def test_a_data_frame_that_is_computed_again_gives_the_same_reports(session: Any) -> None:
+    """With fresh noise, whoever sees two computations sees epsilon twice.
+
+    Of 600 people with fresh reports, all have the same twice with probability below 1e-90.
+    """
+    survey = Survey("cities", (CITY,))
+    table = people().select(["city", "person"])
+    given = session.createDataFrame(table).repartition(3)
+
+    def seen(frame: Any) -> list[Any]:
+        return sorted((row["person"], row["city"]) for row in frame.collect())
+
+    fresh = naive(given, survey)
+    assert seen(fresh) != seen(fresh)
+    kept = spark.encode_frame(given, survey, key="person", secret=SECRET, keep="person")
+    assert seen(kept) == seen(kept) == seen(kept.repartition(2))
+    keyed = Keyed(SECRET, (survey.fingerprint,), table["person"])
+    reports = CITY.encode_many(table["city"], keyed).tolist()
+    assert seen(kept) == list(zip(table["person"].to_pylist(), reports, strict=True))
+    with pytest.raises(SourceError, match="600 rows have a key in 'person' that another row has"):
+        spark.encode_frame(given.union(given), survey, key="person")

@@ -697,7 +697,7 @@ def test_more_reports_than_can_be_counted_do_not_add_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "this is not JSON: "),
+        (b"", "it is empty"),
         (b"{", "this is not JSON: "),
         (b"\xff\xfe", "this is not JSON: it is not UTF-8"),
         ('{"murmurs": "counts"}'.encode("utf-16"), "this is not JSON: it is not UTF-8"),

@@ -109,7 +109,7 @@ def refusal(some: list[Any]) -> str:
 
 def test_everything_that_is_wrong_is_told_by_line() -> None:
     assert refusal(["tea", "", "Z\u00fcrich", 7, "Zu\u0308rich", "a\ud800", "tea"]) == (
-        "5 of 7 candidates cannot be taken: line 2: it is empty; "
+        "5 of 7 strings cannot be taken: line 2: it is empty; "
         "line 4: 7 is not a string; "
         "line 5: 'Zu\u0308rich' is the same as line 3; "
         "line 6: 'a\\ud800' is no Unicode text: it has half of a surrogate pair at place 1; "
@@ -126,7 +126,7 @@ def test_a_candidate_that_comes_often_is_the_same_as_the_first() -> None:
 @given(st.integers(1, 30))
 def test_five_are_listed_and_the_others_counted(wrong: int) -> None:
     message = refusal([*[""] * wrong, "tea"])
-    assert message.startswith(f"{wrong} of {wrong + 1} candidates cannot be taken: line 1: it is")
+    assert message.startswith(f"{wrong} of {wrong + 1} strings cannot be taken: line 1: it is")
     assert message.count("it is empty") == min(wrong, 5)
     assert f"line {min(wrong, 5)}: it is empty" in message
     assert re.findall("; and .*", message) == ([f"; and {wrong - 5} more"] if wrong > 5 else [])

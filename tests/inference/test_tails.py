@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest
 import murmurs as mm
 from murmurs.channels.symmetric import Symmetric
 from murmurs.estimators.estimation import Estimate
-from murmurs.inference import tails
+from murmurs.inference import block_tails, tails
 from murmurs.inference.block_tails import BlockLaw
 from murmurs.inference.fit import Target
 from murmurs.inference.grouped import Grouped
@@ -112,6 +112,20 @@ def test_limits_far_out_miss_no_more_than_the_theorem_allows(
         missed = [1 - x for x in coverage(mechanism, n, people / n, target, level)]
         assert missed[1] < 1.4001 * (1 - level), level
     assert missed[0] > before * (1 - level)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_guess_leads_to_the_same_limit(kind: Any, sampled: bool) -> None:
+    for n, epsilon, level in itertools.product((20, 300), (0.5, 4.0), (0.95, 0.9999)):
+        channel = kind(12, epsilon).channel
+        law = Support(n, channel.hit, channel.miss, sampled)
+        counts = np.repeat(np.linspace(0, n, 6).round(), 2)
+        upper = np.tile([False, True], 6)
+        near = tails._limits(counts, upper, law, level, counts / n)
+        for guesses in (np.zeros(12), np.ones(12), np.linspace(0, 1, 12)):
+            found = tails._limits(counts, upper, law, level, guesses)
+            np.testing.assert_allclose(found, near, rtol=0, atol=1e-8 if sampled else 0)
 
 
 def test_with_weight_one_and_no_noise_limits_are_those_of_clopper_and_pearson(
@@ -266,6 +280,26 @@ def test_the_fitted_part_of_the_block_is_the_likeliest() -> None:
         fit = plus * np.log(x + gap) + minus * np.log(x) + rest * np.log(1 - 2 * x - gap)
         found = law.against(*(np.array([float(v)]) for v in (plus, minus, 60 * share)))
         assert float(found[0]) == pytest.approx(x[fit.argmax()], abs=1e-5)
+
+
+PAIRS = [(0, 0), (1, 0), (0, 3), (20, 17), (60, 40), (150, 150), (170, 80)]
+"""Reports for an answer and against it, of 300; likely ones: the law far out is rounded."""
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_every_guess_leads_to_the_same_limit_in_a_block(sampled: bool) -> None:
+    plus, minus = (np.repeat([float(x) for x in side], 2) for side in zip(*PAIRS, strict=True))
+    upper = np.tile([False, True], len(PAIRS))
+    for truth, blocks, level in itertools.product((0.2, 0.9), (1, 8), (0.95, 0.9997)):
+        law = BlockLaw(300, blocks, Fraction(truth), sampled)
+
+        def found(guesses: Floats, law: BlockLaw = law, level: float = level) -> Floats:
+            reach = law.deviation(law.against(plus, minus, 300 * guesses), 300 * guesses)
+            return block_tails._limits(plus, minus, upper, law, level, guesses, reach)
+
+        near = found(np.clip((plus - minus) / (300 * truth), 0, 1))
+        for guesses in (np.zeros(len(plus)), np.ones(len(plus)), np.linspace(0, 1, len(plus))):
+            np.testing.assert_allclose(found(guesses), near, rtol=0, atol=1e-8 if sampled else 0)
 
 
 def test_limits_of_hadamard_response_cover_where_one_report_is_expected() -> None:

@@ -92,6 +92,7 @@ def sizes(name: str) -> Iterator[tuple[Any, ...]]:
         flat, square = many(n), many(n * n).reshape(n, n)
         yield {
             "bits": (flat, flat, flat, flat),
+            "lanes": (square, flat, flat, flat),
             "below": (flat, 3, flat, flat),
             "subsets": (flat, n, 2, flat, flat, flat),
             "histogram": (flat, n),

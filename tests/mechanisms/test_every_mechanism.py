@@ -224,6 +224,19 @@ def test_encode_many_with_system_randomness_has_the_same_law(mechanism: AnyMecha
     assert p_value(draws, nearly(law)) < FALSE_ALARM
 
 
+@every
+@pytest.mark.usefixtures("in_chunks")
+def test_encode_many_with_keys_has_the_same_law(mechanism: AnyMechanism) -> None:
+    others = isinstance(mechanism, Over | OverNGrams)  # all others together are uniform
+    answer = mechanism.k - 1 - others
+    keyed = mm.Keyed(bytes(range(32)), ("law",), np.arange(20_000))
+    reports = mechanism.encode_many(np.full(20_000, answer), keyed)
+    draws = comparable(mechanism, answer, mechanism.shape.unstack(reports))
+    law = comparable_law(mechanism, answer)
+    assert p_value(draws, law) > FALSE_ALARM
+    assert p_value(draws, nearly(law)) < FALSE_ALARM
+
+
 def nearly(law: laws.Law) -> laws.Law:
     """The same law with a quarter of it spread evenly over all reports."""
     return {report: (3 * weight + Fraction(1, len(law))) / 4 for report, weight in law.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
@@ -35,8 +35,11 @@ Small = Callable[[str], Reproduction]
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
-    """Experiments on their smallest grids; figures of one grid share their rows."""
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
+    """Experiments on their smallest grids; figures of one grid share their rows.
+
+    Searches for strings are narrow: what they find is no part of what is asked here.
+    """
     rows = tmp_path_factory.mktemp("rows")
 
     @cache
@@ -44,7 +47,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
         [experiment] = chosen([name])
         return reproduce(experiment, "tiny", 1, folder=rows)
 
-    return run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("murmurs.questions.dictionary.finding.BEAM", 500)
+        yield run
 
 
 def sigmas(finding: Finding, published_error: float = 0.0) -> float:

@@ -113,6 +113,43 @@ def test_bits_compiled_equal_bits_of_reference(
     assert used[0] > spare or np.array_equal(*outs)
 
 
+# lanes
+
+
+@both
+@pytest.mark.parametrize("places", range(1, 9))
+def test_of_all_patterns_of_throws_exactly_numerator_are_ones_or_open(
+    kernel: Kernels, places: int
+) -> None:
+    """The pattern of all ones is open: it stands for what lies between two numerators."""
+    patterns = np.tile(np.arange(2**places), max(1, 64 >> places))
+    planes = np.array([lanes(patterns >> (places - 1 - d) & 1) for d in range(places)])
+    for numerator in range(2**places):
+        digits = np.array([numerator >> (places - 1 - d) & 1 for d in range(places)], np.uint8)
+        out, listed = np.empty(planes.shape[1], np.uint64), np.empty(64, np.int64)
+        count = kernel.lanes(planes, digits, out, listed)
+        assert listed[:count].tolist() == np.flatnonzero(patterns == 2**places - 1).tolist()
+        assert ones(out) * 2**places == numerator * len(patterns)
+
+
+@patient
+@given(seeds, st.integers(1, 100), st.integers(1, 16), st.integers(0, 40))
+def test_lanes_compiled_equal_lanes_of_reference(
+    seed: int, words: int, places: int, room: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    digits = rng.integers(0, 2, places, dtype=np.uint8)
+    planes = words64(rng, words * places).reshape(places, words)
+    outs, listed = np.empty((2, words), np.uint64), np.zeros((2, room), np.int64)
+    counts = [
+        form.lanes(planes, digits, out, own)
+        for form, out, own in zip((plain, compiled), outs, listed, strict=True)
+    ]
+    assert counts[0] == counts[1]
+    assert np.array_equal(*outs)
+    assert np.array_equal(*listed)
+
+
 @pytest.mark.parametrize(
     ("numerator", "scale", "digits"),
     [

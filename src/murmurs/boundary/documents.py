@@ -35,7 +35,7 @@ def document(data: str | bytes) -> Any:
     except UnicodeDecodeError as error:
         reason = f"this is not JSON: it is not UTF-8 ({error.reason} at byte {error.start + 1})"
     except json.JSONDecodeError as error:
-        reason = f"this is not JSON: {error}"
+        reason = "it is empty" if not error.doc.strip() else f"this is not JSON: {error}"
     except _UnfitError as error:
         reason = f"this JSON is not accepted: {error}"
     except ValueError:  # Python reads whole numbers of up to 4,300 digits

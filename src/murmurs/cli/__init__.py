@@ -26,7 +26,7 @@ HELPS = {
     "diff": "Show what changed from OLD to NEW, and what that breaks.",
     "answer": "Answer SURVEY as one device, show what leaves it, and send it.",
     "encode": "Encode ANSWERS as reports to SURVEY.",
-    "count": "Count the REPORTS to one question of SURVEY.",
+    "count": "Count the REPORTS to one question of SURVEY, or to all.",
     "add": "Add up files of COUNTS of one question.",
     "simulate": "Simulate the counts that PEOPLE would give in SURVEY.",
     "estimate": "Estimate the shares of the answers from COUNTS.",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from murmurs.boundary.reading import named
 from murmurs.boundary.texts import numbered
+from murmurs.cli.counting import Engine, count_with_engine, engine_options
 from murmurs.cli.options import (
     Command,
     as_json,
@@ -17,8 +19,7 @@ from murmurs.cli.options import (
     existing_file,
     flag,
     for_each,
-    input_files,
-    name_option,
+    input_sources,
     people_option,
 )
 from murmurs.cli.output import Form, say
@@ -33,11 +34,18 @@ from murmurs.files.surveys import read_survey
 
 @click.command("count", cls=Command)
 @click.argument("survey", type=existing_file)
-@input_files("reports", required=True)
+@input_sources("reports", required=True)
 @counts_output
+@engine_options
 @people_option
 @flag("--salvage", "If a file is cut off or damaged, count the reports before the damage.")
-@name_option
+@click.option(
+    "--question",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="The question, if the survey has several; with --engine, one or several of them.",
+)
 @column_options()
 @flag("--reported", "The values are labels that were randomised already, on paper or by telephone.")
 @flag("--drop-missing", "With --reported: leave missing answers out.")
@@ -51,18 +59,19 @@ from murmurs.files.surveys import read_survey
 @as_json
 def command(
     survey: Path,
-    reports: tuple[Path, ...],
+    reports: tuple[Any, ...],
     output: Path,
+    engine: Engine | None,
     people: People | None,
     salvage: bool,
-    name: str | None,
+    names: tuple[str, ...],
     columns: Columns,
     reported: bool,
     drop_missing: bool,
     unknown: tuple[str, ...],
     form: Form,
 ) -> None:
-    """Count the REPORTS to one question of SURVEY.
+    """Count the REPORTS to one question of SURVEY, or to all.
 
     REPORTS are one or more files of reports (- for standard input), or CSV, TSV, Parquet or JSON
     lines files, of which --column has the reports: numbers, base64 text, binary, or their JSON
@@ -76,11 +85,32 @@ def command(
     Several files of a longitudinal mechanism (a mechanism for repeated reports) need --people: the
     permanent noise of the same people does not average out.
 
+    With --engine and -o counts.parquet, every question is counted in one pass, from columns of
+    Parquet or Arrow files that have the names of the questions. With --by, the column day gives the
+    day of each row of counts.parquet, and all others give its segment, with - between several.
+
     \b
     Example:
       murmurs count coffee.json reports.bin -o counts.json
     """
     contract = read_survey(survey)
+    if engine is not None:
+        count_with_engine(
+            engine,
+            contract,
+            reports,
+            output,
+            form,
+            names=names,
+            columns=columns,
+            people=people,
+            reported=reported,
+            others={"--salvage": salvage, "--drop-missing": drop_missing, "--unknown": unknown},
+        )
+        return
+    if len(names) > 1:
+        raise ValueError("--question is given twice: several need --engine, which counts columns")
+    name = names[0] if names else None
     label = for_each(chosen_question(contract, name), "--unknown", unknown) if reported else unknown
     labels = options_reported(reported, drop_missing, label)
     notes: list[str] = []

@@ -10,6 +10,7 @@ from murmurs.boundary.texts import numbered
 from murmurs.boundary.writing import writing
 from murmurs.cli.options import (
     Command,
+    asked_option,
     control_option,
     existing_file,
     new_file,
@@ -23,7 +24,7 @@ from murmurs.cli.pictures import save_plot
 from murmurs.cli.progress import progress_bar
 from murmurs.files.candidates import read_candidates
 from murmurs.files.counts import read_counts
-from murmurs.files.surveys import read_survey
+from murmurs.files.surveys import keep_published, read_survey
 from murmurs.inference.detection import Control
 from murmurs.inference.fit import Target
 from murmurs.present.discoveries import PLOT_SIZE
@@ -35,6 +36,7 @@ from murmurs.survey.survey import Survey
 @click.command("discover", cls=Command)
 @click.argument("counts", type=piped_file)
 @survey_option
+@asked_option
 @click.option(
     "--alphabet",
     default=ALPHABET,
@@ -68,6 +70,7 @@ from murmurs.survey.survey import Survey
 def command(
     counts: Path,
     survey: Path | None,
+    asked: str | None,
     alphabet: str,
     corpus: Path | None,
     error_rate: float,
@@ -92,7 +95,7 @@ def command(
     if (next_survey is None) != (epsilon is None):
         raise click.UsageError("--next and --epsilon go together: a next survey needs an epsilon")
     contract = None if survey is None else read_survey(survey)
-    question, counted = read_counts(counts, contract)
+    question, counted = read_counts(counts, contract, asked)
     similar = () if corpus is None else read_candidates(corpus)[0]
     with progress_bar("searching") as progress:
         found = discover(
@@ -107,6 +110,8 @@ def command(
     again = None
     if epsilon is not None:
         again = Survey(question.name, (found.question(question.name, epsilon, text=question.text),))
+    if next_survey is not None and again is not None:
+        keep_published(next_survey, again)
     titled = found.titled(title)
     save_plot(lambda axes: titled.plot(axes, level, target), plot, size=PLOT_SIZE)
     if next_survey is not None and again is not None:
@@ -125,10 +130,20 @@ def command(
                 f"\nA survey of these strings is in {next_survey}: run murmurs encode with "
                 "--unknown '(other)', so that all other strings have a label."
             )
+            longest = found.mechanism.longest
+            if any(len(label) == longest for label in found.labels):
+                lines.append(
+                    f"Its labels of {longest} letters may be only beginnings: whoever holds a "
+                    "longer string then answers (other)."
+                )
         return "\n".join(lines)
 
     form.show(
-        json=lambda: {"question": question.name, **found.to_document(level, target)},
+        json=lambda: {
+            "question": question.name,
+            "summary": found.summary,
+            **found.to_document(level, target),
+        },
         csv=lambda: "" if shown is None else shown.to_csv(level, target),
         text=text,
     )

@@ -16,6 +16,7 @@ from murmurs.cli.options import (
     by_name,
     chosen_question,
     column_options,
+    columns_named,
     existing_file,
     flag,
     for_each,
@@ -211,18 +212,7 @@ def _columns_of(
         return {chosen_question(survey, name).name: column}
     if not given:
         return None
-    known = {*survey.names, *(joint.name for joint in survey.joints)}
-    texts = [
-        text.strip() for part in given for text in ([part] if part in known else part.split(","))
-    ]
-    found: dict[str, str | None] = {}
-    for text in texts:
-        own, _, other = (text, "", "") if text in known else text.partition("=")
-        asked = survey.asked(own).name
-        if asked in found:
-            raise ValueError(f"--columns has {asked!r} twice: each report about it costs again")
-        found[asked] = other or None
-    return found
+    return columns_named(survey, given, "each report about it costs again")
 
 
 def _labels(names: tuple[str, ...], option: str, given: tuple[str, ...]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ from murmurs.survey.survey import Survey
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://")
+
 
 class FilePath(click.Path):
     """A path; "-" is standard input or output, and "./-" is a file of that name."""
@@ -32,6 +35,16 @@ class FilePath(click.Path):
         """Return the path; only a plain "-" equals STANDARD."""
         path = Path(os.fsdecode(value))
         return path.absolute() if path == STANDARD and os.fsdecode(value) != "-" else path
+
+
+class SourcePath(FilePath):
+    """A path, or an address such as s3://bucket/day, which is no path and stays text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path or the address."""
+        if isinstance(value, str) and _ADDRESS.match(value):
+            return value
+        return super().convert(value, param, ctx)
 
 
 existing_file = FilePath(exists=True, dir_okay=False)
@@ -76,7 +89,8 @@ def _files(ctx: click.Context, *, written: bool) -> Iterator[Path]:
     for parameter in ctx.command.params:
         if isinstance(parameter.type, click.Path) and (parameter.type is new_file) == written:
             given = ctx.params[parameter.name or ""] or ()
-            yield from [given] if isinstance(given, Path) else given
+            several = [given] if isinstance(given, Path) else given
+            yield from (path for path in several if isinstance(path, Path))
 
 
 def together(*options: Callable[[Run], Run]) -> Callable[[Run], Run]:
@@ -225,6 +239,31 @@ def input_files(name: str, **more: Any) -> Callable[[Run], Run]:
     )
 
 
+def _expanded_here(
+    ctx: click.Context, param: click.Parameter, value: tuple[Path | str, ...]
+) -> tuple[Path | str, ...]:
+    """Return the files that are meant; with --engine, sources as they were given."""
+    if ctx.params.get("named_engine") is not None:
+        if STANDARD in value:
+            raise click.BadParameter(
+                "an engine reads files and folders, not standard input.", ctx, param
+            )
+        return value
+    for one in value:
+        if isinstance(one, str):
+            raise click.BadParameter(
+                f"{one.partition('?')[0]!r} is an address: add --engine.", ctx, param
+            )
+    return _expanded(ctx, param, tuple(path for path in value if isinstance(path, Path)))
+
+
+def input_sources(name: str, **more: Any) -> Callable[[Run], Run]:
+    """Return the argument for the same, and for addresses that an engine reads."""
+    return click.argument(
+        name, type=SourcePath(allow_dash=True), nargs=-1, callback=_expanded_here, **more
+    )
+
+
 COLUMN = "The column to read: its name, or its number from 1."
 BY = (
     "A second column: one file is written for each of its values. Give it several times for one "
@@ -278,6 +317,25 @@ def chosen_question(survey: Survey, name: str | None) -> Asked:
             f"survey {survey.name!r} has several questions: add --question, one of {names}"
         )
     return survey.questions[0]
+
+
+def columns_named(survey: Survey, given: tuple[str, ...], rule: str) -> dict[str, str | None]:
+    """Return the column of each question that an option names, None for one of its name.
+
+    ``given`` are questions, with commas between them, as NAME or NAME=COLUMN.
+    """
+    known = {*survey.names, *(joint.name for joint in survey.joints)}
+    texts = [
+        text.strip() for part in given for text in ([part] if part in known else part.split(","))
+    ]
+    found: dict[str, str | None] = {}
+    for text in texts:
+        own, _, other = (text, "", "") if text in known else text.partition("=")
+        asked = survey.asked(own).name
+        if asked in found:
+            raise ValueError(f"--columns has {asked!r} twice: {rule}")
+        found[asked] = other or None
+    return found
 
 
 def by_name(names: Sequence[str], option: str, given: tuple[str, ...], rule: str) -> dict[str, str]:

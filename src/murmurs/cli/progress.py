@@ -16,7 +16,7 @@ from murmurs.studies.running import Progress
 def progress_bar(name: str) -> Iterator[Progress | None]:
     """Return what shows on a terminal how many steps are done of how many; elsewhere None.
 
-    Work that goes on with another number of steps gets a new bar.
+    Work that goes on with other steps gets a new bar.
     """
     if not sys.stderr.isatty():
         yield None
@@ -28,7 +28,7 @@ def progress_bar(name: str) -> Iterator[Progress | None]:
             shown.pop().render_finish()
 
     def progress(done: int, total: int) -> None:
-        if not shown or shown[-1].length != total:
+        if not shown or shown[-1].length != total or shown[-1].pos > done:
             finish()
             shown.append(click.progressbar(length=total, label=name, file=sys.stderr))
             shown[-1].render_progress()

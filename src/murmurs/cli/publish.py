@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from murmurs.boundary.reading import contents
 from murmurs.boundary.texts import numbered
-from murmurs.boundary.writing import STANDARD, writing
+from murmurs.boundary.writing import writing
 from murmurs.cli.options import Command, as_json, existing_file, flag, output
 from murmurs.cli.output import Form, rounded_up, say
-from murmurs.files.surveys import read_survey
+from murmurs.files.surveys import keep_published, read_survey
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
 from murmurs.present.text import table
 from murmurs.questions.asked import Asked
@@ -42,7 +41,7 @@ def command(survey_toml: Path, output: Path, force: bool, form: Form) -> None:
     check_budgets(survey)
     noted = concerns(survey)
     if not force:
-        _keep_published(output, survey, survey_toml)
+        keep_published(output, survey, f"raise `version` in {survey_toml} and ")
     with writing(output) as file:
         file.write(survey.to_json().encode())
     document = {"survey": survey.name, "fingerprint": survey.fingerprint}
@@ -107,23 +106,6 @@ def _terms(survey: Survey) -> list[str]:
     }
     width = max(map(len, lines))
     return [f"{name:<{width}}  {line}" for name, line in lines.items() if line]
-
-
-def _keep_published(output: Path, survey: Survey, source: Path) -> None:
-    """Refuse to replace a published survey that has another fingerprint."""
-    if output == STANDARD or not output.is_file():
-        return
-    try:
-        there = Survey.from_json(contents(output))
-    except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
-        return  # it is not a survey
-    if there.fingerprint != survey.fingerprint:
-        raised = there.name != survey.name or there.version < survey.version
-        way_out = "" if raised else f"raise `version` in {source} and "
-        raise ValueError(
-            f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
-            f"{there.short_fingerprint}: {way_out}publish to another file, or delete it first"
-        )
 
 
 def _answers(asked: Asked) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,30 @@ _WAITING = 2**21
 """Rows of all segments that are gathered before they are counted: few calls for many segments."""
 
 
+Take = Callable[[Segment, Asked, Reports], None]
+"""Called with the checked reports of a segment to a question."""
+
+
 def count_part(job: Job, part: AnyPart, without: Integers | None = None) -> Tally:
     """Return the tally of a part; ``without`` are rows whose ids were counted elsewhere, sorted."""
     tally = Tally()
-    gathered = _Gathered(job, part, tally)
+
+    def add(segment: Segment, asked: Asked, reports: Reports) -> None:
+        cells = tally.sum_of(segment, asked, len(reports))
+        asked.mechanism.add(reports, cells)
+
+    read_part(job, part, without, tally, add)
+    return tally
+
+
+def read_part(job: Job, part: AnyPart, without: Integers | None, tally: Tally, take: Take) -> None:
+    """Hand out the reports of a part, and count in the tally what is left out."""
+    gathered = _Gathered(job, part, tally, take)
     for first, batch in batches(part, job.reads(part)):
         tally.rows += batch.num_rows
         rows = _rows(job, part, tally, first, batch, without)
         gathered.put(batch, first, rows)
     gathered.flush()
-    return tally
 
 
 def nothing(job: Job, parts: Sequence[AnyPart]) -> Tally:
@@ -86,8 +100,8 @@ def _refuse(job: Job, part: AnyPart, tally: Tally, rows: Integers, reason: str) 
 class _Gathered:
     """Rows of a part; those of segments wait until there are enough to count many at once."""
 
-    def __init__(self, job: Job, part: AnyPart, tally: Tally) -> None:
-        self._job, self._part, self._tally = job, part, tally
+    def __init__(self, job: Job, part: AnyPart, tally: Tally, take: Take) -> None:
+        self._job, self._part, self._tally, self._take = job, part, tally, take
         self._asked = job.asked(part)
         self._numbers: dict[Segment, int] = {}
         self._waiting: list[tuple[Any, Integers, Integers]] = []
@@ -163,17 +177,13 @@ class _Gathered:
                     row = np.array([own_places[start]])
                     _refuse(self._job, self._part, self._tally, row, reason)
                 elif own_segments is None:
-                    self._add((), asked, reports)
+                    self._take((), asked, reports)
                 else:
                     self._add_segments(asked, reports, own_segments[start : start + len(reports)])
 
     def _miss(self, asked: Asked, number: int) -> None:
         missing = self._tally.missing
         missing[asked.name] = missing.get(asked.name, 0) + number
-
-    def _add(self, segment: Segment, asked: Asked, reports: Reports) -> None:
-        cells = self._tally.sum_of(segment, asked, len(reports))
-        asked.mechanism.add(reports, cells)
 
     def _add_segments(self, asked: Asked, reports: Reports, segments: Integers) -> None:
         """Count the reports of each segment, after they were put in order."""
@@ -184,7 +194,7 @@ class _Gathered:
         ends = np.cumsum(np.bincount(segments, minlength=len(names)))
         for name, start, end in zip(names, [0, *ends[:-1]], ends, strict=True):
             if end > start:
-                self._add(name, asked, ordered[start:end])
+                self._take(name, asked, ordered[start:end])
 
 
 def no_report(job: Job, asked: Asked, column: str) -> str:

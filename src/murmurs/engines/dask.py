@@ -7,13 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from murmurs.engines.encoding import Encoded, Encoding
+from murmurs.engines.encoding import encode as encode_with
+from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.local import Progress
 from murmurs.engines.running import Counted, Options, Total
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, InMemory, SourceError
+from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
+
+__all__ = ["count"]
 
 R = TypeVar("R")
 
@@ -47,6 +54,45 @@ def count(
     with connected(client, scheduler, workers) as there:
         total = totals(there, progress)
         return count_with(total, _tables(sources, there), survey, **options)
+
+
+def likelihood(
+    sources: object,
+    survey: Survey,
+    question: str,
+    *,
+    client: Any = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    **options: Unpack[Ascending],
+) -> Estimate:
+    """Return the shares with the largest likelihood of the reports, found on a Dask cluster.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.likelihood`.
+    """
+    with connected(client, scheduler, workers) as there:
+        total = totals(there, None)
+        return estimate(total, _tables(sources, there), survey, question, **options)
+
+
+def encode(
+    sources: object,
+    target: str | Path,
+    survey: Survey,
+    *,
+    client: Any = None,
+    scheduler: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[Encoding],
+) -> Encoded:
+    """Encode columns of files on a Dask cluster, and write a new folder of Parquet files.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.encode`.
+    """
+    with connected(client, scheduler, workers) as there:
+        total = totals(there, progress)
+        return encode_with(total, _tables(sources, there), target, survey, **options)
 
 
 @contextmanager

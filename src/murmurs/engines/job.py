@@ -10,16 +10,11 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
 from murmurs.engines.sources import AnyPart, Found, SourceError
 from murmurs.files.labels import has_sets
+from murmurs.files.schema import FINGERPRINT, QUESTION, REPORT
 from murmurs.files.tables import numbers_are_labels
 from murmurs.mechanisms import KRR, Design
 from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
-
-FINGERPRINT = b"murmurs_fingerprint"
-"""The metadata of a file that says for which survey its reports were made."""
-
-QUESTION, REPORT, ID = "question", "report", "id"
-"""Columns with a meaning: folders may be named after questions, each with a column of reports."""
 
 _TEXTS = frozenset({"string", "large_string", "string_view"})
 _BYTES = frozenset({"binary", "large_binary", "binary_view", "fixed_size_binary"})

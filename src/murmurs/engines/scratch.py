@@ -20,13 +20,43 @@ class Scratch:
     folder: str
     filesystem: Any = field(compare=False, repr=False)
 
+    def create(self) -> None:
+        """Make the folder."""
+        try:
+            self.filesystem.create_dir(self.folder)
+        except OSError as error:
+            raise SourceError(f"{self.folder} cannot be made: {error}") from None
+
+    def rename(self, path: str) -> None:
+        """Give the folder its name; where folders cannot be renamed, move its files."""
+        from pyarrow.fs import FileSelector, LocalFileSystem
+
+        if isinstance(self.filesystem, LocalFileSystem):
+            self.filesystem.move(self.folder, path)
+            return
+        self.filesystem.create_dir(path)
+        for entry in self.filesystem.get_file_info(FileSelector(self.folder)):
+            self.filesystem.move(entry.path, f"{path}/{entry.base_name}")
+        self.filesystem.delete_dir(self.folder)
+
     def write(self, name: str, data: bytes) -> None:
         """Write a file; if it is there already, it is replaced by the same."""
-        target = f"{self.folder}/{name}"
-        temporary = f"{self.folder}/.{name}-{secrets.token_hex(8)}"
-        with self._seen(), self.filesystem.open_output_stream(temporary) as file:
+        with self.writing(name) as file:
             file.write(data)
-        self.filesystem.move(temporary, target)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Any]:
+        """Open a file to write; it appears when it is whole, and not at all after an error."""
+        temporary = f"{self.folder}/.{name}-{secrets.token_hex(8)}"
+        with self._seen():
+            file = self.filesystem.open_output_stream(temporary)
+        try:
+            with file:
+                yield file
+        except BaseException:
+            self.filesystem.delete_file(temporary)
+            raise
+        self.filesystem.move(temporary, f"{self.folder}/{name}")
 
     def read(self, name: str, start: int = 0, size: int | None = None) -> bytes:
         """Return a file, or some bytes of it."""
@@ -49,23 +79,52 @@ class Scratch:
 @contextmanager
 def scratch(where: str | Path | None) -> Iterator[Scratch]:
     """Return a new folder below the given one, or a temporary one; it is gone afterwards."""
-    from pyarrow.fs import FileSystem, LocalFileSystem
+    from pyarrow.fs import LocalFileSystem
 
     if where is None:
         with TemporaryDirectory(prefix="murmurs-") as folder:
             yield Scratch(folder, LocalFileSystem())
         return
-    text = str(where)
+    filesystem, path = _located(where)
+    made = Scratch(f"{path}/murmurs-{secrets.token_hex(8)}", filesystem)
+    made.create()
     try:
-        if "://" in text:
-            filesystem, path = FileSystem.from_uri(text)
-        else:
-            filesystem, path = LocalFileSystem(), str(Path(text).absolute())
-        folder = f"{path.rstrip('/')}/murmurs-{secrets.token_hex(8)}"
-        filesystem.create_dir(folder)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"no folder can be made in {text}: {error}") from None
-    try:
-        yield Scratch(folder, filesystem)
+        yield made
     finally:
-        filesystem.delete_dir(folder)
+        filesystem.delete_dir(made.folder)
+
+
+@contextmanager
+def new_folder(target: str | Path) -> Iterator[Scratch]:
+    """Return a folder that appears under its name when everything in it is written.
+
+    On an object store, where folders cannot be renamed, its files appear one after another.
+    """
+    from pyarrow.fs import FileType
+
+    filesystem, path = _located(target)
+    if filesystem.get_file_info(path).type != FileType.NotFound:
+        raise FileExistsError(f"{target} exists: give a new folder")
+    before, _, name = path.rpartition("/")
+    made = Scratch(f"{before}/.murmurs-{name}-{secrets.token_hex(8)}", filesystem)
+    made.create()
+    try:
+        yield made
+        made.rename(path)
+    except BaseException:
+        filesystem.delete_dir(made.folder)
+        raise
+
+
+def _located(where: str | Path) -> tuple[Any, str]:
+    """Return the file system of a folder, and its path in it."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    text = str(where)
+    if "://" not in text:
+        return LocalFileSystem(), str(Path(text).absolute())
+    try:
+        filesystem, path = FileSystem.from_uri(text)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{text} is not the address of a folder: {error}") from None
+    return filesystem, path.rstrip("/")

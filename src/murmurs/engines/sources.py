@@ -48,6 +48,10 @@ class SourceError(ValueError):
     """A file that cannot be read, or that changed while it was read; the message names it."""
 
 
+class UnreachableError(SourceError, ConnectionError):
+    """A store does not answer, or refuses the credentials; the message names it."""
+
+
 @dataclass(frozen=True)
 class Version:
     """What tells whether a file is still the one that was looked at."""
@@ -309,12 +313,12 @@ def _reached(source: str) -> Iterator[None]:
         raise
     except OSError as error:
         if any(word in str(error) for word in _NO_ACCESS):
-            raise SourceError(
+            raise UnreachableError(
                 f"{name} cannot be read: the store refused the credentials, or there are none; set "
                 "them as the store's own tools do, such as AWS_ACCESS_KEY_ID and "
                 "AWS_SECRET_ACCESS_KEY"
             ) from None
-        raise SourceError(
+        raise UnreachableError(
             f"{name} cannot be reached: check the address, and that this computer may reach it"
         ) from error
     except ValueError as error:  # of Arrow

@@ -15,20 +15,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 from operator import add
+from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
 
 from murmurs.boundary.texts import numbered
 from murmurs.engines.counting import count_part, listed_by, no_report, nothing
+from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, shared_keys
+from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.job import Job, plan
+from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.running import Counted, Options, Total, check_people, concluded, named
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, SourceError, Streamed
 from murmurs.engines.tally import Tally
+from murmurs.estimators.estimation import Estimate
 from murmurs.files.segments import Segment, segment_texts
 from murmurs.survey.survey import Survey
 from murmurs.wire import Category
+
+__all__ = ["count"]
 
 R = TypeVar("R")
 
@@ -65,6 +72,95 @@ def count(
         if frame is not None:
             return _count_frame(frame, survey, **options)
         return count_with(totals(there), sources, survey, **options)
+
+
+def likelihood(
+    sources: object,
+    survey: Survey,
+    question: str,
+    *,
+    session: Any = None,
+    master: str | None = None,
+    **options: Unpack[Ascending],
+) -> Estimate:
+    """Return the shares with the largest likelihood of the reports in files, found on Spark.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.likelihood`.
+    """
+    with connected(session, master) as there:
+        return estimate(totals(there), sources, survey, question, **options)
+
+
+def encode(
+    sources: object,
+    target: str | Path,
+    survey: Survey,
+    *,
+    session: Any = None,
+    master: str | None = None,
+    **options: Unpack[Encoding],
+) -> Encoded:
+    """Encode columns of files on Spark, and write a new folder of Parquet files.
+
+    The cluster is as in `count`, the rest as in `murmurs.engines.local.encode`. Use `encode_frame`
+    for a data frame.
+    """
+    with connected(session, master) as there:
+        return encode_with(totals(there), sources, target, survey, **options)
+
+
+def encode_frame(frame: Any, survey: Survey, **options: Unpack[Encoding]) -> Any:
+    """Return a data frame of reports, a column for each question, from one of answers.
+
+    It is computed when it is used, and gives the same reports each time, in every order of rows:
+    the chance of a row comes from a secret of this call, the key and the answer. Keys are compared
+    now, since no two rows may share one. The columns in ``keep`` are copied as they are.
+    """
+    found = _found(frame)
+    encoder = encoder_of(survey, found, **options)
+    rows = frame.select(*map(_quoted, encoder.reads))
+    key = _quoted(encoder.key)
+    several = rows.groupBy(key).count().filter(f"count > 1 and {key} is not null")
+    shared = several.selectExpr("sum(count - 1) as shared").collect()[0]["shared"]
+    if shared:
+        raise shared_keys(encoder.key, shared)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    (given,) = found.schemas.values()
+    schema = _known_to_spark(encoder.schema(given))
+    return rows.mapInArrow(partial(_encoded, encoder, schema), from_arrow_schema(schema))
+
+
+def _known_to_spark(schema: Any) -> Any:
+    """Return a schema in types that Spark has: signed numbers, and bytes of any length."""
+    import pyarrow
+    from pyarrow import types
+
+    wider = {
+        pyarrow.uint8(): pyarrow.int16(),
+        pyarrow.uint16(): pyarrow.int32(),
+        pyarrow.uint32(): pyarrow.int64(),
+    }
+    return pyarrow.schema(
+        [
+            (own.name, pyarrow.binary())
+            if types.is_fixed_size_binary(own.type)
+            else (own.name, wider.get(own.type, own.type))
+            for own in schema
+        ]
+    )
+
+
+def _encoded(encoder: Encoder, schema: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    """Encode a partition of a data frame; on an executor."""
+    from pyspark import TaskContext
+
+    number = TaskContext.get().partitionId()
+    part = Streamed(number, f"partition {number} of the data frame", ())
+    first = 0
+    for batch in batches:
+        yield encoder.encoded(part, first, batch, Tally()).cast(schema)
+        first += batch.num_rows
 
 
 @contextmanager
@@ -218,13 +314,10 @@ def _sum(results: list[Any], failed: str | None) -> Any:
 
 def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counted:
     """Count the rows of a data frame of Spark."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-
     for name in ("memory", "scratch", "filesystem"):
         if given.get(name) is not None:
             raise ValueError(f"{name} is for files: leave it out for a data frame")
-    name = "the data frame"
-    found = Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
+    found = _found(frame)
     job = plan(
         survey,
         found,
@@ -253,6 +346,14 @@ def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counte
     tally.rows += repeated
     tally.repeated += repeated
     return concluded(job, tally, Tally())
+
+
+def _found(frame: Any) -> Found:
+    """Return a data frame as a source, whose rows come later."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    name = "the data frame"
+    return Found((Streamed(0, name, ()),), {name: to_arrow_schema(frame.schema)})
 
 
 def _quoted(column: str) -> str:

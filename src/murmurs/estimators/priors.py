@@ -29,6 +29,9 @@ SMALL, SMALL_SHARES = 0.2, (1.0, 2.0)
 """Part of the weight of those distributions for the ones in which the other answers are not absent
 but small, and their mean shares, in standard errors."""
 
+_ODDS, _FINER = np.arange(-45.0, 45.05, 0.1), np.arange(-1.0, 1.0, 0.008)
+"""Logarithms of odds between which a density is summed up, and those around its mean."""
+
 
 def plausible_laws(
     mean: float, n: float, noise: float, left: Floats, right: Floats
@@ -92,12 +95,14 @@ def small_laws(mean: float, error: float, left: Floats, right: Floats) -> tuple[
     """
     masses, weights = [np.zeros((0, len(left)))], [np.zeros(0)]
     for small in (times * error for times in SMALL_SHARES):
+        others = None  # made where they are needed first, as they are the same for each part
         for part in np.geomspace(mean, 0.6, PARTS):
             large = (mean - (1 - part) * small) / part
             if not 3 * small < large < 1:
                 continue
             alike = np.array([1.0, 8.0] if mean / part <= 0.97 else [8.0])
-            others = beta_masses(np.array([1.0]), small, left, right)
+            if others is None:
+                others = beta_masses(np.array([1.0]), small, left, right)
             masses.append(part * beta_masses(alike, large, left, right) + (1 - part) * others)
             weights.append(np.full(len(alike), 1 / len(alike)))
     return np.concatenate(masses), np.concatenate(weights)
@@ -109,8 +114,7 @@ def beta_masses(alphas: Floats, mean: float, left: Floats, right: Floats) -> Flo
     The integral is over the logarithm of the odds: it has no pole, neither at zero nor at one.
     """
     centre = math.log(mean / (1 - mean))
-    odds = np.concatenate([np.arange(-45.0, 45.05, 0.1), centre + np.arange(-1.0, 1.0, 0.008)])
-    odds = np.unique(odds)  # finer around the mean
+    odds = np.unique(np.concatenate([_ODDS, centre + _FINER]))
     doubts = np.logaddexp(0, odds)
     widths = np.diff(odds)
     odds_left, odds_right = _log_odds(left), _log_odds(right)

@@ -11,6 +11,7 @@ from murmurs.files.pooled import PeopleError
 from murmurs.files.private_table import PrivateTable, encode_table
 from murmurs.files.reported import count_column, count_segments
 from murmurs.files.reports import count_reports, read_reports, write_reports
+from murmurs.files.schema import reports_schema, reports_table
 from murmurs.files.several import read_together
 from murmurs.files.surveys import read_survey
 from murmurs.files.values import count_values
@@ -36,6 +37,8 @@ __all__ = [
     "read_reports",
     "read_survey",
     "read_together",
+    "reports_schema",
+    "reports_table",
     "write_counts",
     "write_reports",
 ]

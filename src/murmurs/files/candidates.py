@@ -20,7 +20,7 @@ def read_candidates(path: AnyPath) -> tuple[tuple[str, ...], list[str]]:
     file = Path(path)
     texts = [text for _, text in lines(file)]
     if not texts:
-        raise ValueError(f"{named(file)} has no candidates: it should have one per line")
+        raise ValueError(f"{named(file)} has no strings: it should have one per line")
     try:
         forms = strings.candidates(texts)
     except ValueError as error:

@@ -422,10 +422,11 @@ def _of_parquet(path: Path, column: Wanted, by: tuple[Column, ...], most: int) -
 
 def coded_segments(source: str, name: str, column: Any) -> Coded:
     """Return a column of segments: what labels are, and dates."""
-    from pyarrow import types
+    from pyarrow import DictionaryArray, types
 
     if types.is_date(column.type):
-        return coded(column.to_pylist())
+        days = column.dictionary_encode()  # a day has many rows
+        column = DictionaryArray.from_arrays(days.indices, days.dictionary.cast("string"))
     try:
         return coded(column)
     except TypeError:

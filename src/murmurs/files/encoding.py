@@ -15,7 +15,7 @@ from murmurs.files.reports import ReportWriter, writing_reports
 from murmurs.files.segments import Segment, checked_texts
 from murmurs.files.selection import Reading, columns_of
 from murmurs.questions.asked import Asked
-from murmurs.randomness.sources import ChanceInBulk
+from murmurs.randomness.sources import ChanceInBulk, as_generator
 from murmurs.survey.survey import Survey
 
 _BYTES = 2**24
@@ -54,6 +54,7 @@ def encode_file(
     {('north',): 2, ('south',): 1}
     """
     check_asked(question)
+    as_generator(random)  # refuses what has one key for each row of a column
     files, target = as_paths(paths), Path(output)
     columns = columns_of(column, by, reading).of(question)
     options = {"missing": missing, "drop_missing": drop_missing, "unknown": unknown}

@@ -1,16 +1,17 @@
-"""Counts that a collector exported: ``counts.parquet``, a row for each question, day and segment.
+"""Counts of a whole survey: ``counts.parquet``, a row for each question, day and segment.
 
-`murmurs store export` writes it, with the survey in its metadata. The commands that read files of
-counts read it too: all rows of a question together, or the rows of each period or segment.
+`murmurs store export` and `murmurs count --engine` write it, with the survey in its metadata. The
+commands that read files of counts read it too: all rows of a question together, or the rows of each
+period or segment. Where nobody knows the days, no row has one.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import IO, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from murmurs.boundary.reading import named
 from murmurs.boundary.texts import listed
 from murmurs.counts import Counts, People
 from murmurs.files.columns import format_of
+from murmurs.files.schema import SURVEY, counts_schema
 from murmurs.numerics.arrays import Integers
+from murmurs.present.frames import needed
 from murmurs.questions.asked import Asked
 from murmurs.survey.rounds import (
     Rounds,
@@ -32,19 +35,22 @@ from murmurs.survey.rounds import (
 from murmurs.survey.survey import Survey
 from murmurs.survey.terms import Period, period_number
 
-SURVEY = b"murmurs_survey"
-"""The metadata of the file that has the survey."""
-
 COLUMNS = ("fingerprint", "question", "day", "segment", "n", "cells")
 
 By = Literal["day", "week", "month", "segment"]
 PARTS: tuple[By, ...] = get_args(By)
 
+_CELLS = 2**20
+"""The number of cells in a group of rows, about: a reader holds one group at a time."""
+
+_NO_DAY = datetime.date(1970, 1, 1)
+"""The day of all rows, if they have none: reports of one round."""
+
 
 class Row(NamedTuple):
     """What was collected on a day from a segment."""
 
-    day: datetime.date
+    day: datetime.date | None
     segment: str | None
     n: int
     cells: Integers
@@ -68,20 +74,30 @@ class Exported:
 
     def parts(self, by: By) -> dict[str, list[Row]]:
         """Return the rows of each period, in order and named by its first day, or segment."""
+        if by != "segment" and not self.has_days:
+            raise ValueError(
+                f"the counts of {self.asked.name!r} have no days: show `by=segment`, or count the "
+                "reports again by their day"
+            )
         found: dict[Any, list[Row]] = {}
-        for row in sorted(self.rows, key=lambda row: row.day):
-            key = row.segment if by == "segment" else period_number(by, row.day)
+        for row in sorted(self.rows, key=_day):
+            key = row.segment if by == "segment" else period_number(by, _day(row))
             found.setdefault(key, []).append(row)
         if by == "segment":
             return {"(none)" if key is None else key: rows for key, rows in found.items()}
-        return {_first_day(by, rows[0].day): rows for rows in found.values()}
+        return {_first_day(by, _day(rows[0])): rows for rows in found.values()}
+
+    @property
+    def has_days(self) -> bool:
+        """Whether the rows have days: all of them, or none."""
+        return all(row.day is not None for row in self.rows)
 
     def counts(self, rows: Sequence[Row] | None = None, people: People | None = None) -> Counted:
         """Return the counts of some rows, or of all, and what is assumed about the people.
 
         Whether the same people reported on several days is taken from the survey, unless ``people``
         says so. Where the rounds of the same people cannot be estimated together, the largest is
-        taken alone.
+        taken alone. Reports without days are taken for those of one round.
         """
         chosen, terms = list(self.rows if rows is None else rows), self.survey.terms
         mechanism, only = self.asked.mechanism, None
@@ -89,7 +105,7 @@ class Exported:
         together = self.asked.is_joint or not repeatable(mechanism)
         if whose == "same" and together:  # a table is about one report of each person
             kept = _largest_round(chosen, round_of(terms))
-            only = str(min(row.day for row in kept)) if len(kept) < len(chosen) else None
+            only = str(min(map(_day, kept))) if len(kept) < len(chosen) else None
             chosen = kept
         rounds = rounds_of(_by_day(chosen), terms, whose, drawn_part(self.survey))
         zeros = np.zeros(mechanism.channel.cells, np.int64)
@@ -108,8 +124,44 @@ def is_exported(path: Path) -> bool:
     return format_of(path) == "parquet"
 
 
-def read_exported(path: Path, question: str | None = None) -> Exported:
-    """Return the rows of a question; without a name, of the only one that has reports."""
+def write_exported(
+    file: IO[bytes] | Path,
+    survey: Survey,
+    rows: Iterable[tuple[Asked, datetime.date | None, str | None, Counts]],
+) -> int:
+    """Write rows of question, day, segment and counts; return the number of their reports."""
+    pyarrow = needed("pyarrow", "frames")
+    schema, total, size = counts_schema(survey), 0, 0
+    waiting: list[dict[str, Any]] = []
+    with needed("pyarrow.parquet", "frames").ParquetWriter(file, schema) as writer:
+        for asked, day, segment, counts in rows:
+            waiting.append(
+                {
+                    "survey": survey.name,
+                    "version": survey.version,
+                    "fingerprint": survey.fingerprint,
+                    "question": asked.name,
+                    "day": day,
+                    "segment": segment,
+                    "n": counts.n,
+                    "cells": counts.cells.ravel(),
+                }
+            )
+            total += counts.n
+            size += counts.cells.size
+            if size >= _CELLS:
+                writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+                waiting, size = [], 0
+        if waiting:
+            writer.write_table(pyarrow.Table.from_pylist(waiting, schema))
+    return total
+
+
+def read_exported(path: Path, question: str | None = None, *, joint: bool = False) -> Exported:
+    """Return the rows of a question; without a name, of the only one that has reports.
+
+    With ``joint``, it is the only one of several that asks questions together.
+    """
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -132,6 +184,9 @@ def read_exported(path: Path, question: str | None = None) -> Exported:
             f"{named(path)} is not a whole Parquet file: it is cut off, damaged or of another kind"
         ) from None
     there = tuple(dict.fromkeys(str(row["question"]) for row in table))
+    joints = tuple(joint.name for joint in survey.joints if joint.name in there)
+    if question is None and joint and len(joints) == 1:
+        there = joints
     if question is None and len(there) != 1:
         found = f"counts of {listed(there)}: add --question" if there else "no counts"
         raise ValueError(f"{named(path)} has {found}")
@@ -143,7 +198,8 @@ def _rows(path: Path, survey: Survey, asked: Asked, table: list[dict[str, Any]])
     """Return the rows of a question, each of which must be counts of its mechanism."""
     shape = asked.mechanism.channel.cells
     found: list[Row] = []
-    seen: set[tuple[datetime.date, str | None]] = set()
+    seen: set[tuple[datetime.date | None, str | None]] = set()
+    dated = any(row["day"] is not None for row in table)
     for number, row in enumerate(table, 1):
         if row["question"] != asked.name:
             continue
@@ -151,7 +207,8 @@ def _rows(path: Path, survey: Survey, asked: Asked, table: list[dict[str, Any]])
             if row["fingerprint"] != survey.fingerprint:
                 raise ValueError("it is of another survey")
             day, segment, given = row["day"], row["segment"], np.array(row["cells"])
-            if type(day) is not datetime.date or not isinstance(segment, str | None):
+            is_day = type(day) is datetime.date if dated else day is None
+            if not is_day or not isinstance(segment, str | None):
                 raise ValueError("its day is not a date, or its segment not a name")
             if (day, segment) in seen:
                 raise ValueError("another row is of the same day and segment")
@@ -171,15 +228,19 @@ def _rows(path: Path, survey: Survey, asked: Asked, table: list[dict[str, Any]])
 def _by_day(rows: Sequence[Row]) -> dict[datetime.date, int]:
     found: dict[datetime.date, int] = {}
     for row in rows:
-        found[row.day] = found.get(row.day, 0) + row.n
+        found[_day(row)] = found.get(_day(row), 0) + row.n
     return found
+
+
+def _day(row: Row) -> datetime.date:
+    return row.day or _NO_DAY
 
 
 def _largest_round(rows: Sequence[Row], each: Period) -> list[Row]:
     """Return the rows of the round with the most reports, of equal ones the latest."""
     found: dict[int, list[Row]] = {}
     for row in rows:
-        found.setdefault(period_number(each, row.day), []).append(row)
+        found.setdefault(period_number(each, _day(row)), []).append(row)
     return max(found.items(), key=lambda item: (sum(row.n for row in item[1]), item[0]))[1]
 
 

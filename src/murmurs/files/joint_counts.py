@@ -16,6 +16,7 @@ from murmurs.counts import Counts
 from murmurs.files.answers import by_question
 from murmurs.files.columns import Chunk, format_of
 from murmurs.files.counts import read_counts
+from murmurs.files.exported import is_exported, read_exported
 from murmurs.files.headers import AnyPath, as_paths, is_header_of_reports
 from murmurs.files.inputs import names_of_files, with_numbers
 from murmurs.files.pooled import pooled
@@ -155,8 +156,10 @@ def _is_table(path: Path, columns: Columns) -> bool:
 
 def _of_counts(files: tuple[Path, ...], note: Callable[[str], object] | None) -> JointCounts:
     if len(files) == 1:
-        asked, counts = read_counts(files[0])
-        return JointCounts(_joint(files[0], asked), {(): counts})
+        start = files[0]
+        name = read_exported(start, joint=True).asked.name if is_exported(start) else None
+        asked, counts = read_counts(start, asked=name)
+        return JointCounts(_joint(start, asked), {(): counts})
     first, read = read_together(files, note=note)
     joint = _joint(files[0], first)
     names = names_of_files(files)

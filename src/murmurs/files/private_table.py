@@ -20,18 +20,19 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import is_missing
 from murmurs.boundary.texts import listed, numbered
 from murmurs.files.answers import Answers, check_options, refuse_bad
-from murmurs.files.columns import Chunk
+from murmurs.files.columns import Chunk, format_of
 from murmurs.files.copies import is_copy
 from murmurs.files.headers import AnyPath, as_paths
 from murmurs.files.labels import check_labels, labels_of
 from murmurs.files.outputs import Outputs
+from murmurs.files.schema import about
 from murmurs.files.selection import Columns, Reading, columns_of
-from murmurs.files.tables import codes_of, is_table, write_table
+from murmurs.files.tables import codes_of, column_of, is_table, write_table
 from murmurs.numerics.arrays import Integers
 from murmurs.questions.asked import Asked
 from murmurs.questions.single import Single
 from murmurs.randomness.secure import Secure
-from murmurs.randomness.sources import ChanceInBulk
+from murmurs.randomness.sources import ChanceInBulk, as_generator
 from murmurs.survey.budget import rounded_up
 from murmurs.survey.survey import Survey
 from murmurs.wire import Reports
@@ -172,10 +173,11 @@ def encode_table(
         raise ValueError(
             f"cannot write {target}: the name of a table ends in .parquet, .csv, .tsv or .jsonl"
         )
+    as_generator(random)  # refuses what has one key for each row of a column
     chance: ChanceInBulk = Secure() if random is None else random
     sources = sources_of(survey, columns)
     questions = [question for source in sources for question in source.questions]
-    _check_kept(kept_names, sources, survey)
+    check_kept(kept_names, sources, survey)
     if labels:
         for source in sources:
             check_labels(source.asked)
@@ -218,16 +220,18 @@ def encode_table(
             f"{questions[place].name!r} as they are, and these do not go out"
         )
     order = np.arange(n) if keep_order else _shuffled(n, chance)
-    table: dict[str, list[Any]] = {}
+    table: dict[str, Any] = {}
+    codes = column_of if format_of(target) == "parquet" else codes_of
     for source, reports in zip(sources, found, strict=True):
-        table[source.asked.name] = _shown(source.asked, reports[order], labels=labels)
+        shown_as = labels_of if labels else codes
+        table[source.asked.name] = shown_as(source.asked, reports[order])
     for name, values in zip(kept_names, kept, strict=True):
         table[name] = [values[i] for i in order]
-    write_table(target, table)
+    write_table(target, table, None if labels else about(survey))
     return PrivateTable(n, sources, labels, kept_names, keep_order)
 
 
-def _check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
+def check_kept(keep: Sequence[str], sources: Sequence[Source], survey: Survey) -> None:
     """Refuse to copy a column that is encoded, or that the survey asks with noise."""
     taken = [source.asked.name for source in sources]
     for name in keep:
@@ -262,10 +266,6 @@ def _rows(
             own = columns._replace(column=wanted)
             for chunk in own.chunks(path, is_value=is_value):
                 yield path, chunk
-
-
-def _shown(asked: Asked, reports: Reports, *, labels: bool) -> list[Any]:
-    return labels_of(asked, reports) if labels else codes_of(asked, reports)
 
 
 def _complete(chunk: Chunk, questions: Sequence[Single], labels: dict[str, str]) -> Chunk:

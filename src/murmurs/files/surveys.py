@@ -6,6 +6,7 @@ from pathlib import Path
 
 from murmurs.boundary.documents import document
 from murmurs.boundary.reading import contents, named
+from murmurs.boundary.writing import STANDARD
 from murmurs.files.headers import AnyPath, is_header_of_reports
 from murmurs.survey.survey import Survey
 
@@ -34,3 +35,23 @@ def read_survey(path: AnyPath) -> Survey:
         return Survey.from_json(data)
     except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         raise ValueError(f"{named(file)}: {error}") from None
+
+
+def keep_published(output: Path, survey: Survey, raise_version: str = "") -> None:
+    """Refuse to replace a published survey that has another fingerprint.
+
+    ``raise_version`` is what to do first if it is the same survey of the same version.
+    """
+    if output == STANDARD or not output.is_file():
+        return
+    try:
+        there = Survey.from_json(contents(output))
+    except (ValueError, TypeError, ArithmeticError, RecursionError, MemoryError):
+        return  # it is not a survey
+    if there.fingerprint != survey.fingerprint:
+        raised = there.name != survey.name or there.version < survey.version
+        way_out = "" if raised else raise_version
+        raise ValueError(
+            f"{output} holds version {there.version} of survey {there.name!r} with fingerprint "
+            f"{there.short_fingerprint}: {way_out}publish to another file, or delete it first"
+        )

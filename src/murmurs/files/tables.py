@@ -23,6 +23,7 @@ from murmurs.boundary.reading import is_digits
 from murmurs.boundary.writing import writing
 from murmurs.files.columns import format_of
 from murmurs.files.labels import report_names
+from murmurs.files.schema import report_column
 from murmurs.present import frames
 from murmurs.questions.asked import Asked
 from murmurs.wire import Category, Reports
@@ -42,18 +43,33 @@ def codes_of(asked: Asked, reports: Reports) -> list[Any]:
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
+def column_of(asked: Asked, reports: Reports) -> Any:
+    """Return the same as a column of Arrow, with the type of `murmurs.files.schema`."""
+    shape = asked.mechanism.shape
+    if isinstance(shape, Category) and numbers_are_labels(asked):
+        pyarrow = frames.needed("pyarrow", "frames")
+        return pyarrow.array(codes_of(asked, reports), pyarrow.binary(shape.size))
+    return report_column(shape, reports)
+
+
 def numbers_are_labels(asked: Asked) -> bool:
     """Whether the number of a report could be taken for a label that is another number."""
     names = report_names(asked)
     return any(map(is_digits, names)) and names != tuple(map(str, range(len(names))))
 
 
-def write_table(path: Path, columns: Mapping[str, list[Any]]) -> None:
-    """Write columns of the same length; the suffix of the file gives the format."""
+def write_table(
+    path: Path, columns: Mapping[str, Any], about: Mapping[bytes, bytes] | None = None
+) -> None:
+    """Write columns of the same length; the suffix of the file gives the format.
+
+    They are lists or, for Parquet, columns of Arrow. ``about`` is the metadata of Parquet.
+    """
     kind = format_of(path)
     if kind == "parquet":
         pyarrow = frames.needed("pyarrow", "frames")
         table = pyarrow.table({name: _arrow(pyarrow, name, own) for name, own in columns.items()})
+        table = table.replace_schema_metadata(about)
         with writing(path) as file:
             frames.needed("pyarrow.parquet", "frames").write_table(table, file)
         return
@@ -62,10 +78,10 @@ def write_table(path: Path, columns: Mapping[str, list[Any]]) -> None:
             file.write(text.encode())
 
 
-def _arrow(pyarrow: Any, name: str, values: list[Any]) -> Any:
-    """Return a column; reports of one size are binary of that size."""
-    if values and isinstance(values[0], bytes):
-        return pyarrow.array(values, pyarrow.binary(len(values[0])))
+def _arrow(pyarrow: Any, name: str, values: Any) -> Any:
+    """Return a column of Arrow."""
+    if isinstance(values, pyarrow.Array):
+        return values
     with contextlib.suppress(pyarrow.ArrowException, OverflowError):
         return pyarrow.array(values)
     raise ValueError(  # Arrow's own error would quote a cell

@@ -86,7 +86,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
 
     >>> candidates(["tea", "coffee", "", "tea"])
     Traceback (most recent call last):
-    ValueError: 2 of 4 candidates cannot be taken: line 3: it is empty; line 4: 'tea' is the same
+    ValueError: 2 of 4 strings cannot be taken: line 3: it is empty; line 4: 'tea' is the same
     as line 1
     """
     if isinstance(texts, str | bytes):
@@ -100,7 +100,7 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     seen: dict[str, int] = {}
     wrong: list[str] = []
     for line, text in enumerate(texts, 1):
-        why_impossible = _why_refused(text)
+        why_impossible = why_refused(text)
         if why_impossible:
             wrong.append(f"line {line}: {why_impossible}")
             continue
@@ -111,12 +111,12 @@ def candidates(texts: Sequence[object], check: Callable[[object], str] = normal)
     if wrong:
         more = f"; and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         raise ValueError(
-            f"{len(wrong)} of {len(texts)} candidates cannot be taken: {'; '.join(wrong[:5])}{more}"
+            f"{len(wrong)} of {len(texts)} strings cannot be taken: {'; '.join(wrong[:5])}{more}"
         )
     return tuple(seen)
 
 
-def _why_refused(text: object) -> str | None:
+def why_refused(text: object) -> str | None:
     """Return what is wrong with a candidate; it is not an answer and may be quoted."""
     if type(text) is str and text and text.isascii():
         return None

@@ -45,6 +45,15 @@ class Kernels(Protocol):
         """
         ...
 
+    def lanes(self, planes: U64, digits: U8, ones: U64, places: I64) -> int:
+        """Set each bit of ``ones`` with probability 0.digits (binary), and list the undecided ones.
+
+        Bit b of word i in line j of ``planes`` is the j-th throw of lane 64 i + b. The first throw
+        that is zero makes the lane digit j. Lanes whose throws are all one are not set. Returns how
+        many these are, and lists as many as there are ``places`` for, in rising order.
+        """
+        ...
+
     def below(self, words: U32, bound: int, spare: U32, out: U32) -> int:
         """Reduce words to 0..bound-1, exactly uniform: biased words are redrawn from spare."""
         ...

@@ -14,6 +14,9 @@ def main() -> None:
     words = np.zeros(16, np.uint32)
     wide = np.zeros(16, np.uint64)
     kernels.bits(wide, np.ones(8, np.uint8), wide, np.empty(2, np.uint64))
+    kernels.lanes(
+        wide.reshape(8, 2), np.ones(8, np.uint8), np.empty(2, np.uint64), np.empty(4, int)
+    )
     kernels.below(words, 3, words, np.empty(16, np.uint32))
     kernels.subsets(np.full(8, -1), 9, 2, words, words, np.empty((8, 2), np.uint8))
     for writeable in (True, False):  # reports read from a file are not writeable

@@ -19,6 +19,7 @@ LOADING = 1.0
 
 SECONDS: dict[str, Callable[..., float]] = {
     "bits": lambda words, threshold, spare, out: 5e-5 + 6e-8 * len(out),
+    "lanes": lambda planes, digits, ones, places: 4e-5 + ones.size * (3e-9 + 3e-10 * len(digits)),
     "below": lambda words, bound, spare, out: (
         # Numbers are redrawn one by one.
         1e-5 + len(words) * (4e-9 + 1.5e-6 * (2**32 % bound / 2**32))

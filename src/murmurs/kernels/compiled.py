@@ -75,6 +75,43 @@ def bits(words: U64, threshold: U8, spare: U64, out: U64) -> int:
 
 
 @njit(nogil=True, cache=True)
+def _lowest(word: np.uint64) -> int:
+    """Return the number of the lowest bit that is set, by halves."""
+    place = 0
+    for half in (32, 16, 8, 4, 2, 1):
+        if word & ((np.uint64(1) << np.uint64(half)) - np.uint64(1)) == 0:
+            word >>= np.uint64(half)
+            place += half
+    return place
+
+
+@njit(nogil=True, cache=True)
+def lanes(planes: U64, digits: U8, ones: U64, places: I64) -> int:
+    """Keep the lanes whose throws were all one so far; the others have their digit."""
+    n = planes.shape[1]
+    still = np.full(n, _LANES)
+    ones[:] = np.uint64(0)
+    for digit in range(len(digits)):
+        plane = planes[digit]
+        if digits[digit]:
+            for i in range(n):
+                ones[i] |= still[i] & ~plane[i]
+                still[i] &= plane[i]
+        else:
+            for i in range(n):
+                still[i] &= plane[i]
+    count = 0
+    for i in range(n):
+        left = still[i]
+        while left != 0:
+            if count < len(places):
+                places[count] = i * 64 + _lowest(left)
+            count += 1
+            left &= left - np.uint64(1)
+    return count
+
+
+@njit(nogil=True, cache=True)
 def below(words: U32, bound: int, spare: U32, out: U32) -> int:
     """Multiply by the bound and keep the upper half; redraw if the lower half shows a bias."""
     wide = np.uint64(bound)

@@ -53,6 +53,31 @@ def _compare(words: U64, digit: np.uint8, undecided: U64, out: U64) -> None:
         undecided &= ~words
 
 
+def lanes(planes: U64, digits: U8, ones: U64, places: I64) -> int:
+    """Keep the lanes whose throws were all one so far; the others have their digit."""
+    still = planes[0].copy()
+    ones[:] = np.uint64(2**64 - 1) if digits[0] else 0
+    # Between equal digits nothing changes: only where they differ are lanes turned.
+    for plane, before, digit in zip(planes[1:], digits, digits[1:], strict=False):
+        if before != digit:
+            ones ^= still
+        still &= plane
+    if digits[-1]:
+        ones ^= still
+    found: list[I64] = []
+    at = np.flatnonzero(still)
+    left = still[at]
+    while len(at):
+        low = left & (~left + np.uint64(1))
+        found.append(at * 64 + np.bitwise_count(low - np.uint64(1)))
+        left ^= low
+        some = left != 0
+        at, left = at[some], left[some]
+    listed = np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    places[: len(listed)] = listed[: len(places)]
+    return len(listed)
+
+
 def below(words: U32, bound: int, spare: U32, out: U32) -> int:
     """Multiply by the bound and keep the upper half; redraw if the lower half shows a bias."""
     product = words.astype(np.uint64) * np.uint64(bound)

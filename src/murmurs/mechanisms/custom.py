@@ -12,7 +12,7 @@ from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Integers
 from murmurs.privacy import check_promise
 from murmurs.randomness.bulk import Bulk, bulk
-from murmurs.randomness.verbs import FromBytes, Randomness
+from murmurs.randomness.verbs import Randomness
 from murmurs.wire import Report, Reports
 
 MOST_SIMULATED = 10**7
@@ -52,8 +52,15 @@ class CustomMechanism(Mechanism[Report]):
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         check_promise(self.ratio, self.epsilon, self)
-        one = _FromBulk(random)
-        return self._stacked([self.respond(answer, one) for answer in answers.tolist()])
+        people = zip(answers.tolist(), random.each(len(answers)), strict=True)
+        return self._stacked([self.respond(answer, one) for answer, one in people])
+
+    def _written(self) -> str:
+        """Return the document or, if its fields are no plain values, the name, k and epsilon."""
+        try:
+            return super()._written()
+        except (TypeError, ValueError):
+            return f"{type(self).__name__} {self.k} {self.epsilon!r}"
 
     def _stacked(self, reports: list[Report]) -> Reports:
         """Return an array of reports; what is no report is not quoted, as it may hold an answer."""
@@ -84,17 +91,3 @@ class CustomMechanism(Mechanism[Report]):
         for start in range(0, n, 2**16):
             cells += self._count(self._encode_many(answers[start : start + 2**16], source))
         return cells
-
-
-class _FromBulk(FromBytes):
-    """The bytes of a bulk source, for one person after another."""
-
-    def __init__(self, source: Bulk) -> None:
-        self._source, self._buffer, self._used = source, b"", 0
-
-    def take(self, size: int) -> bytes:
-        """Return the next bytes; they are read in blocks."""
-        if self._used + size > len(self._buffer):
-            self._buffer, self._used = bytes(self._source.take(max(size, 2**14))), 0
-        self._used += size
-        return self._buffer[self._used - size : self._used]

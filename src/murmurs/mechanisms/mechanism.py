@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import index, integers, shown, whole
+from murmurs.boundary.documents import canonical
 from murmurs.boundary.labelled import in_order
 from murmurs.channels.channel import MOST_PEOPLE, Channel
 from murmurs.channels.evidence import Classified, Evidence, Supported, check_size
@@ -29,6 +30,8 @@ from murmurs.hashing.layout import Layout
 from murmurs.numerics.arrays import Integers, exact_sum, first_outside
 from murmurs.privacy import check_epsilon, log_above
 from murmurs.randomness.bulk import CHUNK, CHUNK_BYTES, Bulk, bulk
+from murmurs.randomness.keyed import Keyed
+from murmurs.randomness.keyed_bulk import KeyedTable
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import Chance, ChanceInBulk, as_generator, as_randomness
 from murmurs.randomness.verbs import Randomness
@@ -136,6 +139,21 @@ class AnyMechanism(ABC, Generic[Report]):
     def _work_size(self) -> int:
         """The number of bytes that `encode_many` works on per person."""
         return self.shape.size
+
+    def _written(self) -> str:
+        """Return name and parameters in canonical JSON."""
+        return canonical(self.to_document())
+
+    def _people(
+        self, random: ChanceInBulk, n: int, texts: Sequence[Sequence[str] | None] = (None,)
+    ) -> Bulk | KeyedTable:
+        """Return the chance of n people, whose ``part`` is that of a chunk with its answers.
+
+        Answers are numbers, or numbers of ``texts``; there is an item for each question.
+        """
+        if isinstance(random, Keyed):
+            return KeyedTable(random, n, self._written(), texts)
+        return bulk(random)
 
     def _chunks(self, n: int) -> Iterator[slice]:
         """Split n people into chunks that are encoded at once."""
@@ -246,10 +264,11 @@ class Mechanism(AnyMechanism[Report]):
         ``random`` is `Secure` by default; for a reproducible study, pass a NumPy generator.
         """
         array = integers(answers, "answers", of_labels=_OF_LABELS)
-        source = bulk(random)
+        source = self._people(random, len(array))
         out = self.shape.empty(len(array))
         for part in self._chunks(len(array)):
-            out[part] = self._encode_many(self._check_part(array[part], part.start), source)
+            own = self._check_part(array[part], part.start)
+            out[part] = self._encode_many(own, source.part(part, own))
         return out
 
     def encode_coded(
@@ -260,7 +279,7 @@ class Mechanism(AnyMechanism[Report]):
         Codes are translated chunk by chunk, so that a column with small codes is not copied. A
         number in the table that is no answer is refused with the position of the person.
         """
-        source = bulk(random)
+        source = self._people(random, len(codes))
         out = self.shape.empty(len(codes))
         room = np.empty(0, np.int64)  # used for every chunk: new memory costs more than the look-up
         for part in self._chunks(len(codes)):
@@ -270,7 +289,8 @@ class Mechanism(AnyMechanism[Report]):
             if not (-len(table) <= int(own.min()) and int(own.max()) < len(table)):
                 raise IndexError(f"codes must be numbers of the {len(table)} entries of the table")
             answers = np.take(table, own, out=room[: len(own)], mode="wrap")
-            out[part] = self._encode_many(self._check_part(answers, part.start), source)
+            checked = self._check_part(answers, part.start)
+            out[part] = self._encode_many(checked, source.part(part, checked))
         return out
 
     def simulate(self, histogram: object, random: ChanceInBulk = None) -> Counts:
@@ -388,10 +408,11 @@ class OpenMechanism(AnyMechanism[Report]):
         self, codes: NDArray[np.integer[Any]], texts: Sequence[str], random: ChanceInBulk = None
     ) -> Reports:
         """Return the reports of people whose answers are ``texts[code]``; texts are checked."""
-        layout, source = self.layout_of(texts), bulk(random)
+        layout, source = self.layout_of(texts), self._people(random, len(codes), [texts])
         out = self.shape.empty(len(codes))
         for part in self._chunks(len(codes)):
-            out[part] = self._encode_many(layout, codes[part].astype(np.int64), source)
+            own = codes[part].astype(np.int64)
+            out[part] = self._encode_many(layout, own, source.part(part, own))
         return out
 
     def simulate_strings(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.numerics.arrays import Floats, Integers
 
 _NUMPY_LIMIT = 10**9
 _ONE_BY_ONE = 32
+_FEW_PLACES = 4096
+"""Up to so many buckets it is remembered how they are halved, which else takes half of the time."""
 
 
 def choose(pool: Integers, size: int, rng: np.random.Generator) -> Integers:
@@ -56,15 +60,26 @@ def split_uniformly(people: Integers, places: int, rng: np.random.Generator) -> 
     array([[499701, 500299]])
     """
     state = people[..., None]
-    sizes = np.array([places])
+    halvings = _few_halvings if places <= _FEW_PLACES else _halvings
+    for chances, kept in halvings(places):
+        gone = rng.binomial(state, chances)
+        state = np.stack([gone, state - gone], axis=-1).reshape(*people.shape, -1)[..., kept]
+    return state
+
+
+def _halvings(places: int) -> tuple[tuple[Floats, NDArray[np.bool_]], ...]:
+    """Return, for each halving, the part that goes to the left, and which halves have buckets."""
+    out, sizes = [], np.array([places])
     while sizes.max() > 1:
         left = sizes // 2
-        gone = rng.binomial(state, left / sizes)
-        halves = np.stack([gone, state - gone], axis=-1)
+        chances = left / sizes
         sizes = np.stack([left, sizes - left], axis=-1).ravel()
-        state = halves.reshape(*people.shape, -1)[..., sizes > 0]
+        out.append((chances, sizes > 0))
         sizes = sizes[sizes > 0]
-    return state
+    return tuple(out)
+
+
+_few_halvings = lru_cache(maxsize=32)(_halvings)
 
 
 def distinct_law(draws: int, places: int) -> Floats:

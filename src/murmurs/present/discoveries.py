@@ -21,7 +21,10 @@ PLOT_SIZE = (8.0, 4.8)
 """Width and height of the plot in inches."""
 
 NAMED = 30
-"""The most strings whose names fit into the plot."""
+"""The most strings whose names fit into the plot; of more, every second, third, ... is named."""
+
+_WIDEST = 5.0
+"""The width of an interval in points; among many strings it is narrower."""
 
 _BESIDE = 0.26
 """The width of the panel with the chances, as a part of that of the shares."""
@@ -41,24 +44,37 @@ def plot_discovery(
     title: str,
     axes: Axes | None = None,
     limit: int = 100,
+    chance_in_corpus: Callable[[Floats], Floats] | None = None,
 ) -> Axes:
-    """Draw shares against ranks, with the floor, and the chance of discovery beside them."""
+    """Draw shares against ranks, with the floor, and the chance of discovery beside them.
+
+    If strings of a corpus were searched for, their chance is drawn too.
+    """
     axes = axes_for(axes, *PLOT_SIZE)
     count = 0 if columns is None else len(columns["share"]) - 1  # without all other strings
     shown = np.arange(min(count, limit))
     share = low = high = np.zeros(0)
     if columns is not None:
         share, low, high = (100 * columns[name][shown] for name in ("share", "low", "high"))
-    named = columns is not None and 0 < len(shown) <= NAMED
-    names = [_name(columns["answer"][number]) for number in shown] if columns and named else []
+    step = max(1, -(-len(shown) // NAMED))
+    names = [] if columns is None else [_name(columns["answer"][i]) for i in shown[::step]]
     bottom, top = _limits(100 * floor, share, high)
     axes.set_yscale("log")
-    axes.set_xlim(0.3, max(len(shown), 5) + 0.7)
+    room = max(0.7, 0.015 * len(shown))  # so that the first name stays beside the axis
+    axes.set_xlim(1 - room, max(len(shown), 5) + room)
     axes.set_ylim(bottom, top)
     ranks = shown + 1
-    axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=5)
-    axes.plot(ranks, np.maximum(share, bottom), "_", color=INK, markersize=10, markeredgewidth=2)
-    for name, rank, end in zip(names, ranks, high, strict=False):
+    wide = min(_WIDEST, 0.7 * _points_between(axes))
+    axes.vlines(ranks, np.maximum(low, bottom), high, color=DATA, linewidth=wide)
+    axes.plot(
+        ranks,
+        np.maximum(share, bottom),
+        "_",
+        color=INK,
+        markersize=2 * wide,
+        markeredgewidth=0.4 * wide,
+    )
+    for name, rank, end in zip(names, ranks[::step], high[::step], strict=True):
         text = axes.annotate(
             name,
             (rank, end),
@@ -80,14 +96,28 @@ def plot_discovery(
     axes.spines[["top", "right"]].set_visible(False)
     beside = axes.inset_axes((1.03, 0.0, _BESIDE, 1.0), sharey=axes)
     levels = np.geomspace(bottom, top, 200)
-    beside.plot(100 * chance(levels / 100), levels, color=SECOND, linewidth=1.8)
-    beside.fill_betweenx(levels, 0, 100 * chance(levels / 100), color=SECOND, alpha=0.12)
+    shares = np.minimum(levels / 100, 1.0)  # the axis may go on above everybody
+    beside.plot(100 * chance(shares), levels, color=SECOND, linewidth=1.8)
+    beside.fill_betweenx(levels, 0, 100 * chance(shares), color=SECOND, alpha=0.12)
+    if chance_in_corpus is not None:
+        listed = 100 * chance_in_corpus(shares)
+        beside.plot(listed, levels, color=SECOND, linewidth=1.8, linestyle="--")
+        beside.text(
+            0.96,
+            0.03,
+            "dashed: in\nthe corpus",
+            transform=beside.transAxes,
+            ha="right",
+            va="bottom",
+            color=QUIET,
+            fontsize="small",
+        )
     beside.set_xlim(0, 104)
     beside.set_xticks([0, 50, 100])
     beside.get_xticklabels()[-1].set_horizontalalignment(
         "right"
     )  # its middle is at the edge of the picture
-    beside.set_xlabel("chance to be\nfound in %")
+    beside.set_xlabel("chance to be found\nin %, at least")
     beside.tick_params(axis="y", labelleft=False, which="both", length=0)
     beside.spines[["top", "right"]].set_visible(False)
     for panel in (axes, beside):
@@ -119,6 +149,13 @@ def _name(text: object) -> str:
     """Return a string as it stands in the plot: on one line, and not too long."""
     name = drawable(printable(str(text)))
     return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
+
+
+def _points_between(axes: Axes) -> float:
+    """Return the distance of two ranks in points."""
+    left, right = axes.get_xlim()
+    across = axes.bbox.width / axes.get_figure(root=True).dpi * 72  # type: ignore[union-attr]
+    return float(across / (right - left))
 
 
 def _top_above(axes: Axes, name: Annotation, end: float, bottom: float) -> float:

@@ -21,6 +21,7 @@ from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.numerics.arrays import Integers
 from murmurs.questions import reported as already
 from murmurs.questions.asked import Asked
+from murmurs.randomness.keyed import of_question, of_rows
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import BadReportError, Reports
 
@@ -115,9 +116,10 @@ class Single(Asked):
         codes, table = self.coded_answers(
             answers, missing=missing, drop_missing=drop_missing, unknown=unknown
         )
+        own = of_question(random, self.name)
         if drop_missing and (gone := codes == MISSING).any():
-            codes = codes[~gone]
-        return self.mechanism.encode_coded(codes, cast(Any, table), random)
+            codes, own = codes[~gone], of_rows(own, ~gone)
+        return self.mechanism.encode_coded(codes, cast(Any, table), own)
 
     def numbers(
         self, answers: object, *, missing: str | None = None, unknown: str | None = None

@@ -8,7 +8,9 @@ AES-256 in counter mode under a fresh key of system entropy, or system entropy i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from murmurs.kernels import FIRST, I64, U8, U32
 from murmurs.privacy import SCALE
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.sources import ChanceInBulk, as_generator
+from murmurs.randomness.verbs import FromBytes, Randomness
 
 CHUNK = 2**15
 """The most people encoded at a time."""
@@ -57,11 +60,29 @@ def _cipher_stream(key: bytes) -> Callable[[int], bytearray]:
 
 
 class Bulk:
-    """Exact probabilities and uniform numbers, many at a time, from a stream of bytes."""
+    """Exact probabilities and uniform numbers, many at a time, from a stream of bytes.
+
+    A mechanism says whose draws they are, for sources whose chance belongs to the people
+    (`murmurs.randomness.keyed_bulk`): a draw is for all people of a part, unless it is made with
+    ``of`` for some of them. Of several numbers for each of n people, number i is one of person i
+    mod n; of packed bits, those of a person follow one another.
+    """
 
     def __init__(self, take: Callable[[int], bytearray]) -> None:
         self.take = take
         self.kernels = kernels.load()
+
+    def part(self, rows: slice, *answers: NDArray[np.integer[Any]]) -> Bulk:
+        """Return the chance of a part of the people, who have these answers: here of anybody."""
+        return self
+
+    def of(self, rows: NDArray[np.bool_] | I64) -> Bulk:
+        """Return the chance of some people, each once, by number or with a boolean for each."""
+        return self
+
+    def each(self, n: int) -> Iterator[Randomness]:
+        """Return the chance of one person after another."""
+        return repeat(_OneAfterAnother(self.take), n)
 
     def words(self, n: int) -> U32:
         """Return n random 32-bit words."""
@@ -125,6 +146,20 @@ class Bulk:
         while self.kernels.subsets(own, k, w, words, spare, out) > len(spare):
             spare = np.concatenate([spare, self.words(len(spare))])
         return out
+
+
+class _OneAfterAnother(FromBytes):
+    """The bytes of a bulk source, for one person after another."""
+
+    def __init__(self, source: Callable[[int], bytearray]) -> None:
+        self._source, self._buffer, self._used = source, b"", 0
+
+    def take(self, size: int) -> bytes:
+        """Return the next bytes; they are read in blocks."""
+        if self._used + size > len(self._buffer):
+            self._buffer, self._used = bytes(self._source(max(size, 2**14))), 0
+        self._used += size
+        return self._buffer[self._used - size : self._used]
 
 
 def binary_digits(numerator: int, scale: int) -> U8:

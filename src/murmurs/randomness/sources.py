@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.randomness.keyed import Keyed
 from murmurs.randomness.secure import Secure
 from murmurs.randomness.verbs import FromBytes, Randomness, check_size
 
@@ -58,7 +59,7 @@ _SECURE = Secure()
 Chance = Randomness | np.random.Generator | None
 """What a call for one person takes as randomness; None is `Secure`."""
 
-ChanceInBulk = Secure | Seeded | np.random.Generator | None
+ChanceInBulk = Secure | Seeded | Keyed | np.random.Generator | None
 """What a call for many people takes as randomness; None is `Secure`."""
 
 
@@ -81,6 +82,11 @@ def as_generator(random: ChanceInBulk) -> np.random.Generator | Secure:
         return random.generator
     if isinstance(random, np.random.Generator | Secure):
         return random
+    if isinstance(random, Keyed):
+        raise TypeError(
+            "Keyed is the chance of rows that are encoded, by encode_many and encode_column: here "
+            "random must be Secure() or, in a study, numpy.random.default_rng(seed)"
+        )
     raise TypeError(_no_chance(random))
 
 

@@ -323,6 +323,8 @@ def test_a_dictionary_is_searched_by_the_worker(served: Running, token: str) -> 
     assert found["found"] == list(wanted.labels) != []
     assert found["estimate"]["shares"] == wanted.estimate.shares.tolist()  # type: ignore[union-attr]
     assert waited(served, "/results/cafe/word?format=csv", token).body.startswith(b"answer,share")
+    text = waited(served, "/results/cafe/word?format=text", token).body.decode()
+    assert "Note: 2 strings have 4 letters, the most that were asked for, and may go on." in text
     assert waited(served, "/results/cafe/word?alphabet=a-z", token).status == 400
 
 

@@ -231,7 +231,7 @@ def test_counts_of_closed_questions_take_no_candidates(closed: Any) -> None:
 def test_bad_candidates_are_refused() -> None:
     counts = SMALL[0].count([])
     for refuse in (SMALL[0].over, counts.over):
-        with pytest.raises(ValueError, match=r"^1 of 2 candidates cannot be taken: line 2: it is"):
+        with pytest.raises(ValueError, match=r"^1 of 2 strings cannot be taken: line 2: it is"):
             refuse(["tea", ""])
     one: Any = "tea"
     with pytest.raises(TypeError, match=ONE_STRING):

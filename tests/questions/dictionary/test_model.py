@@ -18,7 +18,7 @@ from murmurs.questions.dictionary.model import (
     learnt,
     seen_in,
 )
-from murmurs.questions.dictionary.prior import corpus_of, prior_of
+from murmurs.questions.dictionary.prior import LEAVES, corpus_of, prior_of
 
 ABC = Letters("abcd")
 LONGEST = 8
@@ -134,10 +134,11 @@ def test_a_string_of_the_corpus_costs_what_a_list_would() -> None:
     inside, outside = known[3], "dcbadcba"
     assert outside not in known
     weight = 1 / 2  # before anything is found
-    assert priced(ABC, inside, known, []) >= math.log(weight / len(known))
+    stays = LONGEST * math.log1p(-LEAVES)
+    assert priced(ABC, inside, known, []) >= math.log(weight / len(known)) + stays
     found = [text for text in known if text != inside]
     surer = (len(found) + 1) / (len(found) + 2)
-    assert priced(ABC, inside, known, found) >= math.log(surer / len(known))
+    assert priced(ABC, inside, known, found) >= math.log(surer / len(known)) + stays
     assert priced(ABC, outside, known, []) > -30  # any other string can still be found
 
 

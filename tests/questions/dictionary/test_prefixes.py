@@ -175,7 +175,9 @@ def test_a_note_says_what_may_be_in_a_large_rest() -> None:
         "'aceilnorsu'",
     )
     nothing = asked.discover(asked.simulate({"Leo": 4000}, rng))
-    assert nothing.summary.endswith("Strings with letters outside the alphabet are never found.")
+    assert nothing.summary.endswith(
+        "Note: strings with letters outside the alphabet 'aceilnorsu' are never found."
+    )
 
 
 def test_all_beginnings_are_tried_also_with_more_letters_than_were_planned() -> None:
@@ -250,7 +252,7 @@ def test_no_more_strings_are_false_than_the_rate_says() -> None:
     """Three surveys of random identifiers, in which up to 40 % of those found may be false.
 
     About a quarter of some 130 are; if so, 40 % or more has probability 1e-4. Held to the whole
-    rate instead of a part of it, p-values would let 59 % through.
+    rate instead of a part of it, p-values would let 55 % through.
     """
     digits, found, false = "0123456789abcdef", 0, 0
     asked = Dictionary(4.0, 6, digits)
@@ -260,23 +262,40 @@ def test_no_more_strings_are_false_than_the_rate_says() -> None:
         weights = np.exp(1.5 * rng.normal(size=len(texts)))
         held = rng.multinomial(60_000, weights / weights.sum())
         counts = asked.simulate(dict(zip(texts, held.tolist(), strict=True)), rng)
-        labels = asked.discover(counts, control="fdr", error_rate=0.4).labels
+        labels = searched(asked, counts, 1000, control="fdr", error_rate=0.4).labels
         found, false = found + len(labels), false + len(set(labels) - set(texts))
     assert found > 100
     assert false < 0.4 * found
     assert scipy.stats.binom.sf(51, 130, 0.25) < 2e-4
 
 
+def test_strings_that_share_a_beginning_and_nothing_else_give_few_false_ones() -> None:
+    """Some 200 of all 256 strings of four letters after one beginning, each below the floor.
+
+    Their shorter prefixes are common, their longer ones are in doubt. When the search forgot how
+    many there must be of these, it found 260 strings in a survey, and 65 % of them were false.
+    """
+    asked, false = Dictionary(4.0, 11, "abcd"), 0
+    for seed in range(1000, 1004):
+        rng = np.random.default_rng(seed)
+        texts = sorted({"dcabdc" + "".join(row) for row in rng.choice(list("abcd"), (400, 4))})
+        held = rng.multinomial(15_000, np.full(len(texts), 1 / len(texts)))
+        counts = asked.simulate(dict(zip(texts, held.tolist(), strict=True)), rng)
+        labels = searched(asked, counts, control="fdr", error_rate=0.2).labels
+        false += len(set(labels) - set(texts))
+    assert false < 40
+
+
 def test_the_floor_of_strings_in_a_corpus_is_lower_and_said() -> None:
     asked = Dictionary(epsilon=4.0, longest=7, alphabet=SOME)
     counts = asked.simulate(dict.fromkeys(NAMES, 5000), np.random.default_rng(8))
-    without, given = asked.discover(counts), asked.discover(counts, corpus=list(NAMES))
+    without, given = searched(asked, counts), searched(asked, counts, corpus=list(NAMES))
     assert (without.listed, given.listed) == (0, len(NAMES))
     floor = floor_with_corpus(asked.mechanism, counts.n, len(NAMES))
     assert floor is not None
     assert floor < 0.9 * without.floor
     assert f"Those of the corpus are nearly always found above {100 * floor:.2g} %" in given.missed
-    assert "With a corpus, strings in it are nearly always found above" in without.missed
+    assert "With a corpus, a list of similar strings, those in it are nearly" in without.missed
 
 
 def test_strings_of_a_corpus_above_its_floor_are_found() -> None:
@@ -298,7 +317,7 @@ def test_strings_of_a_corpus_above_its_floor_are_found() -> None:
         law |= dict.fromkeys(sorted(rare), (1 - sum(law.values())) / len(rare))
         held = rng.multinomial(people, list(law.values()))
         counts = asked.simulate(dict(zip(law, held.tolist(), strict=True)), rng)
-        found = asked.discover(counts, corpus=corpus).labels
+        found = searched(asked, counts, 1000, corpus=corpus).labels
         missed += len(set(chosen[:12]) - set(found))
         missed_below += len(set(chosen[12:]) - set(found))
     assert missed < 6
@@ -313,11 +332,30 @@ def test_a_corpus_is_used() -> None:
     with_corpus = searched(asked, counts, corpus=["lea", "leon", "osca", "lunar", "Ö"])
     without = searched(asked, counts)
     assert set(with_corpus.labels) == set(NAMES) == set(without.labels)
+    left_out = (
+        "1 of the 5 strings of the corpus has letters outside the alphabet, and cannot be found"
+    )
+    assert (with_corpus.notes, without.notes) == ((left_out,), ())
     by_name = dict(zip(without.labels, without.p_values, strict=True))
     learnt = zip(with_corpus.labels, with_corpus.p_values, strict=True)
     assert any(p != by_name[name] for name, p in learnt)
-    with pytest.raises(ValueError, match="none of the 1 strings of the corpus consists of letters"):
+    with pytest.raises(ValueError, match="none of the strings of the corpus has only letters"):
         asked.discover(counts, corpus=["ÄÖÜ"])
+
+
+def test_a_corpus_of_strings_that_begin_like_true_ones_does_not_replace_them() -> None:
+    """After fourteen letters that one string of the corpus has, its others cost nothing at all.
+
+    The search once took this for the end of the string and looked at no later level: all five
+    strings of the corpus were found that share these letters with those that people hold. And none
+    of these was found, though a fifth of the people hold each: fourteen letters of the corpus that
+    a string has by chance are as unlikely as they are many.
+    """
+    asked, rng = Dictionary(epsilon=4.0, longest=20, alphabet=LETTERS), np.random.default_rng(1)
+    spelled = ["".join(row) for row in rng.choice(list(LETTERS), (110, 19))]
+    held = [text[:14] + other[14:] for text, other in zip(spelled[:5], spelled[5:], strict=False)]
+    counts = asked.simulate(dict.fromkeys(held, 4000), rng)
+    assert set(searched(asked, counts, corpus=spelled).labels) == set(held)
 
 
 # What can be said beforehand and afterwards
@@ -334,6 +372,27 @@ def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
     assert str(nothing).startswith("No string was found.")
     with pytest.raises(ValueError, match="nothing was found"):
         nothing.question("name", 1.0)
+
+
+def test_lengths_are_told_apart_only_where_their_floors_are() -> None:
+    said = [
+        searched(asked, asked.simulate({"aa": 500}, np.random.default_rng(1))).missed
+        for asked in (Dictionary(2.0, 2, "abc"), Dictionary(2.0, 8, "abc"))
+    ]
+    assert said[0].startswith("Strings of up to 2 letters with a share above 29 % are nearly")
+    assert said[1].startswith("Strings of up to 6 letters with a share above 28 % (29 % with 8")
+
+
+def test_a_discovery_says_so_where_more_people_find_nothing_rarer() -> None:
+    """A summary of a million airports was an error: no number of people found half the share."""
+    asked = Dictionary(epsilon=2.0, longest=4, alphabet="dfhjklrx")
+    airports = {"lhr": 500_000, "jfk": 300_000, "dxl": 200_000}
+    found = searched(asked, asked.simulate(airports, np.random.default_rng(1)))
+    assert set(found.labels) == set(airports)
+    assert (
+        "With this epsilon, no number of people is enough to find strings of half that share."
+        in found.summary
+    )
 
 
 def test_differences_of_discovered_shares_have_intervals() -> None:
@@ -386,6 +445,62 @@ def test_a_large_alphabet_is_searched_among_what_is_likely() -> None:
         epsilon=8.0, longest=4, alphabet="".join(map(chr, range(0x4E00, 0x4E00 + 300)))
     )
     texts = [asked.alphabet[i : i + 3] for i in range(0, 30, 3)]
-    found = asked.discover(asked.simulate(dict.fromkeys(texts, 2000), np.random.default_rng(1)))
+    counts = asked.simulate(dict.fromkeys(texts, 2000), np.random.default_rng(1))
+    found = searched(asked, counts)
     assert set(found.labels) == set(texts)
-    assert found.tried <= 301 + 3 * 400_000
+    assert found.tried <= 301 + 3 * (40 + 2) * 500  # at each level new ones, and those that ended
+
+
+@pytest.mark.parametrize(
+    ("corpus", "message"),
+    [
+        (None, r"corpus is a list of strings, not None: corpus=\[...\]"),
+        (b"tea", r"corpus is a list of strings, not one string: corpus=\[...\]"),
+        (["tea", 5], "corpus has strings, but number 1 is none: 5 is not a string; leave it out"),
+        (["tea", ""], "corpus has strings, but number 1 is none: it is empty; leave it out"),
+        (["\ud800"], r"number 0 is none: '\\ud800' is no Unicode text"),
+    ],
+)
+def test_a_corpus_of_something_else_is_refused(corpus: Any, message: str) -> None:
+    asked = Dictionary(epsilon=2.0, longest=6)
+    counts = asked.simulate({"tea": 10}, np.random.default_rng(1))
+    with pytest.raises((TypeError, ValueError), match=message):
+        asked.discover(counts, corpus=corpus)
+
+
+def test_lengths_and_shares_that_no_string_has_are_refused() -> None:
+    asked = Dictionary(epsilon=4.0, longest=6, people=1000)
+    for length in (0, -5, 201):
+        with pytest.raises(ValueError, match=f"length must be from 1 to 200, not {length}"):
+            asked.floor_at(length)
+        with pytest.raises(ValueError, match=f"length must be from 1 to 200, not {length}"):
+            asked.people_needed(0.1, length)
+    with pytest.raises(TypeError, match="length must be a whole number, not nan"):
+        asked.floor_at(float("nan"))  # type: ignore[arg-type]
+    for share in (0.0, -1.0, 2.0, float("nan")):
+        with pytest.raises(ValueError, match=f"above 0 and at most 1, not {share:g}"):
+            names_found().chance([0.1, share])
+
+
+def test_counts_of_another_question_are_not_searched() -> None:
+    other = Dictionary(2.0, longest=5, alphabet="ab").simulate(
+        {"ab": 100}, np.random.default_rng(1)
+    )
+    with pytest.raises(ValueError, match="are not answers to"):
+        Dictionary(4.0, longest=6, alphabet="ab").discover(other)
+
+
+def test_strings_that_share_a_beginning_with_many_others_keep_the_rate_of_false_ones() -> None:
+    """In 8 surveys, at most half of the strings found are false on average.
+
+    If a string could only have left prefixes that are known for certain, 7 in 10 would be false.
+    """
+    asked, parts = Dictionary(4.0, longest=11, alphabet="abcd"), []
+    for seed in range(8):
+        rng = np.random.default_rng(900 + seed)
+        texts = {"dcabdc" + "".join(rng.choice(list("abcd"), 4)) for _ in range(400)}
+        held = rng.multinomial(15_000, np.full(len(texts), 1 / len(texts)))
+        counts = asked.simulate(dict(zip(sorted(texts), held.tolist(), strict=True)), rng)
+        found = discover(counts, alphabet="abcd", control="fdr", error_rate=0.5, beam=500)
+        parts.append(len(set(found.labels) - texts) / max(len(found.labels), 1))
+    assert np.mean(parts) <= 0.5

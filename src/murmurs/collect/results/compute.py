@@ -203,7 +203,8 @@ def _shown(found: Estimate | Discovery, options: Options, as_text: bool) -> Resu
         if as_text:
             own = found.estimate
             table = "" if own is None else own.table(level=level, target=target)
-            text = "\n\n".join(part for part in (table, found.summary) if part)
+            shares = "" if own is None else f"{table}\n\n{own.explanation}\n"
+            text = shares + found.summary
         return Result({"reports": found.counts.n, **document}, columns, text)
     if isinstance(found, JointEstimate):
         document = tested_document(found, level, target)

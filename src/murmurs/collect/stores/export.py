@@ -1,8 +1,8 @@
 """Export: everything that was collected, as Parquet files for other tools.
 
 Each survey has a folder with its document, ``survey.json``; the counts of each question, day and
-segment, ``counts.parquet``; and for each question whose reports are kept these, in the form that
-`murmurs count` reads, ``reports-NAME.parquet``.
+segment, ``counts.parquet``; and the reports to each question whose reports are kept, in the form of
+`murmurs.files.schema`, ``reports/question=NAME/day=YYYY-MM-DD/part-0.parquet``.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from murmurs.collect.stores import copying
 from murmurs.collect.stores.store import Part, Store, keeps_reports
-from murmurs.files.exported import SURVEY
+from murmurs.counts import Counts
+from murmurs.files.exported import write_exported
+from murmurs.files.schema import DAY, QUESTION, folder_of, question_schema, report_column
+from murmurs.present.frames import needed
 from murmurs.questions.asked import Asked
 from murmurs.survey.survey import Survey
 
@@ -62,94 +66,60 @@ def folder_name(survey: Survey, taken: set[str]) -> str:
     return f"{name}-{survey.short_fingerprint}" if name in taken else name
 
 
-def _file_name(asked: Asked, folder: Path) -> str:
-    """Return the name of the file of a question's reports, in safe letters and not yet taken."""
-    name, number = f"reports-{_safe(asked.name)}", 1
-    while (folder / f"{name}.parquet").exists():
-        number += 1
-        name = f"reports-{_safe(asked.name)}-{number}"
-    return f"{name}.parquet"
-
-
 def _safe(name: str) -> str:
     return re.sub(r"[^\w+-]+", "_", name)[:100]
 
 
 def _export_survey(store: Store, survey: Survey, folder: Path) -> int:
-    pyarrow, parquet = _arrow()
     (folder / "survey.json").write_text(survey.to_json(), encoding="utf-8")
-    schema = pyarrow.schema(
-        [
-            ("survey", pyarrow.string()),
-            ("version", pyarrow.int64()),
-            ("fingerprint", pyarrow.string()),
-            ("question", pyarrow.string()),
-            ("day", pyarrow.date32()),
-            ("segment", pyarrow.string()),
-            ("n", pyarrow.int64()),
-            ("cells", pyarrow.list_(pyarrow.int64())),
-        ],
-        {SURVEY: survey.to_json()},
-    )
-    total = 0
-    with parquet.ParquetWriter(folder / "counts.parquet", schema) as writer:
-        for asked in survey.reported:
-            for part, day in _parts(store, survey, asked):
-                counts = store.counts(part)
-                row = {
-                    "survey": survey.name,
-                    "version": survey.version,
-                    "fingerprint": survey.fingerprint,
-                    "question": asked.name,
-                    "day": day,
-                    "segment": part.segment,
-                    "n": counts.n,
-                    "cells": counts.cells.ravel(),
-                }
-                writer.write_table(pyarrow.Table.from_pylist([row], schema))
-                total += counts.n
+    total = write_exported(folder / "counts.parquet", survey, _counts(store, survey))
     for asked in filter(keeps_reports, survey.reported):
-        _export_reports(store, survey, asked, folder / _file_name(asked, folder))
+        _export_reports(store, survey, asked, folder / "reports")
     return total
 
 
-def _export_reports(store: Store, survey: Survey, asked: Asked, path: Path) -> None:
-    pyarrow, parquet = _arrow()
-    shape = asked.mechanism.shape
-    plain = shape.columns is None and shape.dtype.fields is None
-    kind = pyarrow.from_numpy_dtype(shape.dtype) if plain else pyarrow.binary(shape.size)
-    schema = pyarrow.schema(
-        [("day", pyarrow.date32()), ("segment", pyarrow.string()), ("report", kind)]
-    )
-    with parquet.ParquetWriter(path, schema) as writer:
-        for part, day in _parts(store, survey, asked):
-            for batch in store.reports(part):
-                for start in range(0, len(batch), _ROWS * shape.size):
-                    column = shape.column(
-                        shape.from_bytes(batch[start : start + _ROWS * shape.size])
-                    )
-                    columns = {
-                        "day": [day] * len(column),
-                        "segment": [part.segment] * len(column),
-                        "report": column,
-                    }
-                    writer.write_table(pyarrow.table(columns, schema))
+def _counts(
+    store: Store, survey: Survey
+) -> Iterator[tuple[Asked, datetime.date, str | None, Counts]]:
+    for asked in survey.reported:
+        for part in _parts(store, survey, asked):
+            yield asked, _date(part), part.segment, store.counts(part)
 
 
-def _parts(store: Store, survey: Survey, asked: Asked) -> Iterator[tuple[Part, datetime.date]]:
-    """Return the part of every day and segment that has reports, with the date."""
-    first = datetime.date(1970, 1, 1)
-    for day, segment in store.days(survey.fingerprint, asked.name):
-        part = Part(survey.fingerprint, asked.name, segment, day, day)
-        yield part, first + datetime.timedelta(days=day)
+def _export_reports(store: Store, survey: Survey, asked: Asked, folder: Path) -> None:
+    """Write the reports to a question, those of each day to a folder of their own."""
+    parquet = needed("pyarrow.parquet", "frames")
+    schema = question_schema(survey, asked.name)
+    of_question = folder / folder_of(QUESTION, asked.name)
+    for day, parts in groupby(_parts(store, survey, asked), _date):
+        of_day = of_question / folder_of(DAY, day.isoformat())
+        of_day.mkdir(parents=True)
+        with parquet.ParquetWriter(of_day / "part-0.parquet", schema) as writer:
+            for part in parts:
+                for table in _tables(store, asked, part, schema):
+                    writer.write_table(table)
 
 
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise ImportError(
-            "Parquet is written with pyarrow: pip install 'murmurs[frames]'"
-        ) from None
-    return pyarrow, parquet
+def _tables(store: Store, asked: Asked, part: Part, schema: Any) -> Iterator[Any]:
+    """Return the reports of a day and a segment, a bounded number at a time."""
+    pyarrow, shape = needed("pyarrow", "frames"), asked.mechanism.shape
+    for batch in store.reports(part):
+        for start in range(0, len(batch), _ROWS * shape.size):
+            reports = shape.from_bytes(batch[start : start + _ROWS * shape.size])
+            segment = pyarrow.scalar(part.segment, pyarrow.string())
+            columns = [pyarrow.repeat(segment, len(reports)), report_column(shape, reports)]
+            yield pyarrow.table(columns, schema)
+
+
+def _parts(store: Store, survey: Survey, asked: Asked) -> list[Part]:
+    """Return the part of every day and segment that has reports, in order."""
+    days = store.days(survey.fingerprint, asked.name)
+    return [
+        Part(survey.fingerprint, asked.name, segment, day, day)
+        for day, segment in sorted(days, key=lambda own: (own[0], own[1] or ""))
+    ]
+
+
+def _date(part: Part) -> datetime.date:
+    assert part.first_day is not None
+    return datetime.date(1970, 1, 1) + datetime.timedelta(days=part.first_day)

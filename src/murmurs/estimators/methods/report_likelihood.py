@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -9,10 +11,11 @@ import numpy as np
 from murmurs.channels.evidence import Evidence
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import ASKED, Estimate
-from murmurs.estimators.methods.em import Ascent, Progress, climb, concluded
+from murmurs.estimators.methods.em import Ascent, Progress, Step, climb, concluded
 from murmurs.estimators.newton import newton
 from murmurs.estimators.precondition import usable
-from murmurs.estimators.steps import rows_of, step_of
+from murmurs.estimators.steps import Precision, rows_of, step_of
+from murmurs.numerics.arrays import Floats
 
 SINGLE = 1e-6
 """Log-likelihood per report up to which steps in single precision are taken; then in double."""
@@ -87,16 +90,42 @@ def most_likely(
     Long ascents begin in single precision, which takes half the time. The last steps and the
     certificate are in double.
     """
-    n, k = len(pieces[0]), int(np.prod([piece.k for piece in pieces]))
+    n, answers = len(pieces[0]), tuple(piece.k for piece in pieces)
+    return ascend(
+        lambda precision: step_of(pieces, precision),
+        lambda every: rows_of(pieces, slice(0, n, every)),
+        n,
+        answers,
+        tolerance,
+        most,
+        progress,
+    )
+
+
+def ascend(
+    steps: Callable[[Precision], Step],
+    sample: Callable[[int], Floats],
+    n: int,
+    answers: tuple[int, ...],
+    tolerance: float,
+    most: int,
+    progress: Progress | None,
+) -> Ascent:
+    """Return the same, wherever the reports are.
+
+    ``steps`` returns the step in a precision, ``sample`` the likelihoods of one report in
+    so many, and ``answers`` are the numbers of answers to each question.
+    """
+    k = math.prod(answers)
     shares, used = np.full(k, 1 / k), 0
-    if len(pieces) > 1 and k <= FEW:
-        rows = rows_of(pieces, slice(0, n, max(1, n // (PER_SHARE * k))))
-        return newton(step_of(pieces, np.float64), rows, shares, n, tolerance, most, progress)
-    if len(pieces) > 1 and n * k >= WORTHWHILE:
+    if len(answers) > 1 and k <= FEW:
+        rows = sample(max(1, n // (PER_SHARE * k)))
+        return newton(steps(np.float64), rows, shares, n, tolerance, most, progress)
+    if len(answers) > 1 and n * k >= WORTHWHILE:
         rough = max(tolerance, SINGLE * n)
-        begun = climb(step_of(pieces, np.float32), shares, n, rough, most, progress)
+        begun = climb(steps(np.float32), shares, n, rough, most, progress)
         shares, used = begun.shares, begun.evaluations
         if used >= most:
             return begun
-    found = climb(step_of(pieces, np.float64), shares, n, tolerance, most - used, progress)
+    found = climb(steps(np.float64), shares, n, tolerance, most - used, progress)
     return Ascent(found.shares, used + found.evaluations, found.gap, found.converged)

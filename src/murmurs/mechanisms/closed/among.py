@@ -128,7 +128,7 @@ class Among(Mechanism[bytes]):
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
         own = np.append(self.listed, -1)[answers]
         rest = own < 0
-        own[rest] = self._others[random.below(len(self._others), int(rest.sum()))]
+        own[rest] = self._others[random.of(rest).below(len(self._others), int(rest.sum()))]
         return self.mechanism._encode_many(own.astype(np.int64), random)
 
     def _count(self, reports: Reports) -> Integers:

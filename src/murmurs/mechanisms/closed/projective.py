@@ -107,7 +107,7 @@ class ProjectiveGeometry(Truthful[int]):
         n = len(answers)
         honest = np.flatnonzero(random.chance(self.truth, n))
         out = random.below(self.points, n)
-        which = random.below(self.orthogonal, len(honest)).astype(np.int64)
+        which = random.of(honest).below(self.orthogonal, len(honest)).astype(np.int64)
         out[honest] = self._orthogonal_points(answers[honest], which)
         return out
 

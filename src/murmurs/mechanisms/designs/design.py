@@ -153,7 +153,7 @@ class Design(Mechanism[int]):
         for answer in np.unique(answers).tolist():
             denominator, steps = self._steps[answer]
             own = answers == answer
-            drawn = random.wide(denominator, int(own.sum()))
+            drawn = random.of(own).wide(denominator, int(own.sum()))
             out[own] = np.searchsorted(np.array(steps), drawn, side="right")
         return out
 

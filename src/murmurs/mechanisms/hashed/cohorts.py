@@ -225,7 +225,7 @@ class ClosedCohorts(Mechanism[Report]):
         listed = answers < self.layout.k
         places = np.empty((self.randomiser.hashes, len(answers)), np.int64)
         places[:, listed] = self.layout.look_up(answers[listed], cohorts[listed])
-        places[:, ~listed] = self._strange(int((~listed).sum()), random)
+        places[:, ~listed] = self._strange(int((~listed).sum()), random.of(~listed))
         return self.randomiser._randomise_many(cohorts, places, random)
 
     def _strange(self, n: int, random: Bulk) -> Integers:

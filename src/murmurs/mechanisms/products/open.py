@@ -15,7 +15,7 @@ from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.products.closed import Product
 from murmurs.mechanisms.products.common import Combined, Part
 from murmurs.numerics.arrays import Integers
-from murmurs.randomness.bulk import Bulk, bulk
+from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.sources import Chance, ChanceInBulk, as_randomness
 from murmurs.wire import Reports
 
@@ -128,10 +128,15 @@ class OpenProduct(Combined):
             part.layout_of(table) if isinstance(part, OpenMechanism) else None
             for part, table in zip(self.parts, tables, strict=True)
         ]
-        source, (n,) = bulk(random), lengths
-        out = self.shape.empty(n)
+        (n,) = lengths
+        texts = [
+            table if isinstance(part, OpenMechanism) else None
+            for part, table in zip(self.parts, tables, strict=True)
+        ]
+        source, out = self._people(random, n, texts), self.shape.empty(n)
         for rows in self._chunks(n):
-            out[rows] = self._encode_rows([own[rows] for own in codes], layouts, source)
+            own = [column[rows] for column in codes]
+            out[rows] = self._encode_rows(own, layouts, source.part(rows, *own))
         return out
 
     def _encode_rows(

@@ -70,7 +70,8 @@ class OverNGrams(OverCandidates[tuple[Any, ...]]):
             found, held = np.empty((part.hashes, len(people)), np.int64), answers[people]
             listed = held < len(self.candidates)
             found[:, listed] = table.look_up(held[listed], cohorts[listed])
-            drawn = random.below(part.width, int((~listed).sum()) * part.hashes).astype(np.int64)
+            strangers = random.of(people[~listed])
+            drawn = strangers.below(part.width, int((~listed).sum()) * part.hashes).astype(np.int64)
             found[:, ~listed] = first_ones(drawn.reshape(part.hashes, -1), part.width)
             return found
 

@@ -49,6 +49,13 @@ They are strings that nothing tells apart from noise, so they add to it. The par
 shares fall as 1 / rank, and one only if all people hold strings that are just as common.
 """
 
+SPARSE = 3.0
+"""How many times more people it takes where cohorts have hardly a report each.
+
+Scores are then of single reports, which are far from normal. From some reports per cohort on it
+makes no difference.
+"""
+
 STATES, HALVINGS = 64, 24
 """Totals that are told apart, and steps of the search for the share of a given chance."""
 
@@ -87,11 +94,15 @@ def usual_length(mechanism: Prefixes) -> int:
 
 
 def chances_of(
-    mechanism: Prefixes, people: float, shares: Floats, length: int | None = None
+    mechanism: Prefixes,
+    people: float,
+    shares: Floats,
+    length: int | None = None,
+    listed: int | None = None,
 ) -> Floats:
     """Return the same for several shares, by default for strings of the usual length."""
     letters = usual_length(mechanism) if length is None else length
-    each = [chance_of(mechanism, people, share, letters) for share in shares.ravel()]
+    each = [chance_of(mechanism, people, share, letters, listed) for share in shares.ravel()]
     return np.array(each).reshape(shares.shape)
 
 
@@ -146,6 +157,7 @@ def _path(
 ) -> _Path:
     """Return the levels of a string of this share and length."""
     cohorts = np.array([cohorts for _, cohorts in mechanism.levels], np.float64)
+    people /= 1 + SPARSE * math.exp(-people / (2 * cohorts.sum()))
     n = people * cohorts / cohorts.sum()
     null = 1 / mechanism.width
     gain = float(mechanism.truth_probability) * (1 - null)

@@ -124,6 +124,11 @@ class Dictionary(Question):
 
         They consist of the letters of the dictionary, unless an ``alphabet`` is given.
         """
+        if getattr(counts, "mechanism", self.mechanism) != self.mechanism:
+            raise ValueError(
+                f"counts of {counts.mechanism} are not answers to {shown(self.name)}, which has "
+                f"{self.mechanism}"
+            )
         found = discover(
             counts,
             alphabet=self.alphabet if alphabet is None else alphabet,

@@ -20,6 +20,7 @@ from murmurs.present.layout import fold
 from murmurs.questions.dictionary.power import (
     Searched,
     chances_of,
+    chances_with_corpus,
     floor_of,
     floor_with_corpus,
     people_needed,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 USUAL_CORPUS = 10_000
 """The strings of a corpus that `Discovery.missed` tells of; the number matters little."""
+
+MANKIND = 10**10
+"""More people than there are: `Discovery.missed` advises nobody to ask that many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +85,30 @@ class Discovery:
     def missed(self) -> str:
         """What may be missing, and what more people or a corpus would find, in sentences."""
         if self.floor >= 1:
-            needed = people_needed(self.mechanism, 0.1)
-            return (
-                "These are too few reports to be sure of any string. To find one that a tenth of "
-                f"the people hold, ask {needed:,} people."
-            )
+            few = "These are too few reports to be sure of any string."
+            return f"{few} {self._by_people(0.1, 'one that a tenth of the people hold')}"
         usual, longest = usual_length(self.mechanism), self.mechanism.longest
-        letters = "1 letter" if usual == 1 else f"{usual} letters"
         above = floor_of(self.mechanism, self.counts.n, longest)
-        long = "" if longest == usual else f" ({_percent(above)} with {longest} letters)"
-        needed = people_needed(self.mechanism, self.floor / 2)
+        if _percent(above) == _percent(self.floor):
+            usual, long = longest, ""
+        else:
+            long = f" ({_percent(above)} with {longest} letters)"
+        letters = "1 letter" if usual == 1 else f"{usual} letters"
+        more = self._by_people(self.floor / 2, "strings of half that share")
         return (
             f"Strings of up to {letters} with a share above {_percent(self.floor)}{long} are "
-            "nearly always found; rarer ones may be missing. To find strings of half that share, "
-            f"ask {needed:,} people.{self._by_corpus}"
+            f"nearly always found; rarer ones may be missing. {more}{self._by_corpus}"
         )
+
+    def _by_people(self, share: float, what: str) -> str:
+        """How many people would find strings of a share, in a sentence."""
+        try:
+            needed = people_needed(self.mechanism, share)
+        except ValueError:  # strings that share buckets by chance hide it, see `people_needed`
+            needed = MANKIND + 1
+        if needed > MANKIND:
+            return f"With this epsilon, no number of people is enough to find {what}."
+        return f"To find {what}, ask {needed:,} people in all."
 
     @property
     def _by_corpus(self) -> str:
@@ -105,7 +118,10 @@ class Discovery:
             return ""
         if self.listed:
             return f" Those of the corpus are nearly always found above {_percent(floor)}."
-        return f" With a corpus, strings in it are nearly always found above {_percent(floor)}."
+        return (
+            " With a corpus, a list of similar strings, those in it are nearly always found above "
+            f"{_percent(floor)}."
+        )
 
     def question(
         self, name: str, epsilon: float, *, other: str = "(other)", text: str = ""
@@ -127,10 +143,8 @@ class Discovery:
         else:
             certain = f"at most {rate} of them are false on average"
         if not self.labels:
-            return (
-                f"No string was found. {self.missed} Strings with letters outside the alphabet are "
-                "never found." + "".join(f" Note: {note}." for note in self.notes)
-            )
+            notes = "".join(f" Note: {note}." for note in self.notes)
+            return f"No string was found. {self.missed}{notes}"
         return f"{self._many} found; {certain}. {self.missed}"
 
     @property
@@ -148,7 +162,8 @@ class Discovery:
     ) -> Axes:
         """Draw the shares of the strings found by rank, with intervals, above the noise floor.
 
-        Beside them is how likely a string of each share is found. Return matplotlib's axes.
+        Beside them is how likely a string of each share is found, even if its letters are random,
+        and dashed, if it is in the corpus that was given. Return matplotlib's axes.
         """
         columns = None if self.estimate is None else self.estimate.columns(level, target)
         told = f"{self._many} found in {numbered(self.counts.n, 'report')}"
@@ -160,7 +175,11 @@ class Discovery:
             title if title is not None else f"{self.title}\n{told}".lstrip(),
             axes,
             limit,
+            self._chance_in_corpus if self.listed else None,
         )
+
+    def _chance_in_corpus(self, shares: Floats) -> Floats:
+        return chances_with_corpus(self.mechanism, self.counts.n, shares, self.listed)
 
     def to_document(self, level: float = 0.95, target: Target = "population") -> dict[str, Any]:
         """Return the strings and their shares as plain values for JSON."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from murmurs.boundary.checks import real, shown, whole
+from murmurs.boundary.texts import numbered
 from murmurs.counts import Counts
 from murmurs.estimators import estimate
 from murmurs.estimators.estimation import Estimate
@@ -63,9 +64,7 @@ def discover(
     error_rate = real(error_rate, "error_rate", 1e-12, 0.5)
     if control not in ("bonferroni", "fdr"):
         raise ValueError(f"control must be 'bonferroni' or 'fdr', not {control!r}")
-    if isinstance(corpus, str):
-        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
-    letters, known = letters_of(alphabet), [strings.normal(text) for text in corpus]
+    letters, known = letters_of(alphabet), _listed(corpus)
     if isinstance(mechanism, NGrams):
         for given, name in ((known, "corpus"), (beam, "beam")):
             if given:
@@ -80,12 +79,12 @@ def discover(
         )
         notes = () if by_ngrams.all_tested else (_NOT_ALL.format(f"{by_ngrams.tried:,}"),)
         return _accept(counts, mechanism, letters, by_ngrams, error_rate, control, notes)
-    usable = _usable(letters, known, mechanism.longest) if known else []
+    usable, left_out = _usable(letters, known, mechanism.longest) if known else ([], ())
     if not usable:
         _check_beginnings(letters, mechanism)
     kept = whole(BEAM if beam is None else beam, "beam", 1, 10**6)
     found = searched(counts, mechanism, letters, usable, kept, progress)
-    accepted = _accept(counts, mechanism, letters, found, error_rate, control, ())
+    accepted = _accept(counts, mechanism, letters, found, error_rate, control, left_out)
     return dataclasses.replace(accepted, listed=len(usable))
 
 
@@ -106,8 +105,17 @@ def _accept(
     """Return the strings that pass, the most common first, with their shares."""
     accepted = _accepted(found, error_rate, control)
     if not accepted:
+        never = f"strings with letters outside the alphabet {_quoted(letters)} are never found"
         return Discovery(
-            (), np.zeros(0), counts, mechanism, None, error_rate, control, found.tried, notes
+            (),
+            np.zeros(0),
+            counts,
+            mechanism,
+            None,
+            error_rate,
+            control,
+            found.tried,
+            (*notes, never),
         )
     texts = tuple(found.texts[i] for i in accepted)
     margins = _margins(found, accepted, error_rate, control)
@@ -180,25 +188,55 @@ def _check_beginnings(letters: Letters, mechanism: Prefixes) -> None:
         )
 
 
-def _usable(letters: Letters, corpus: list[str], longest: int) -> list[str]:
-    """Return the different strings of a corpus that can be found, cut at the longest length."""
-    usable = list(dict.fromkeys(text[:longest] for text in corpus if letters.covers(text)))
-    if not usable:
+def _listed(corpus: object) -> list[str]:
+    """Return the strings of a corpus in normal form; nobody's answer is in it, so errors quote."""
+    if isinstance(corpus, str | bytes):
+        raise TypeError("corpus is a list of strings, not one string: corpus=[...]")
+    if not isinstance(corpus, Iterable):
+        raise TypeError(f"corpus is a list of strings, not {shown(corpus)}: corpus=[...]")
+    out = []
+    for number, text in enumerate(corpus):
+        why = strings.why_refused(text)
+        if why:
+            raise (ValueError if isinstance(text, str) else TypeError)(
+                f"corpus has strings, but number {number} is none: {why}; leave it out"
+            )
+        out.append(strings.normal(text))
+    return out
+
+
+def _usable(letters: Letters, corpus: list[str], longest: int) -> tuple[list[str], tuple[str, ...]]:
+    """Return the different strings of a corpus that can be found, and a note on all others.
+
+    They are cut at the longest length.
+    """
+    covered = [text for text in corpus if letters.covers(text)]
+    if not covered:
         raise ValueError(
-            f"none of the {len(corpus)} strings of the corpus consists of letters of the alphabet "
-            f"{shown(letters.alphabet)}"
+            "none of the strings of the corpus has only letters of the alphabet "
+            f"{_quoted(letters)}: give an alphabet with all of their letters"
         )
-    return usable
+    usable = list(dict.fromkeys(text[:longest] for text in covered))
+    left_out = len(corpus) - len(covered)
+    if not left_out:
+        return usable, ()
+    have = "has" if left_out == 1 else "have"
+    return usable, (
+        f"{left_out:,} of the {numbered(len(corpus), 'string')} of the corpus {have} letters "
+        "outside the alphabet, and cannot be found",
+    )
 
 
 def _accepted(found: Found | FoundByNGrams, error_rate: float, control: Control) -> list[int]:
     """Return the strings to accept, by adjusted p-values."""
     if control == "bonferroni":
         return np.flatnonzero(found.log_p < math.log(error_rate)).tolist()
-    order = np.argsort(found.log_p, kind="stable")
+    held = found.cautious if isinstance(found, Found) else found
+    order = np.argsort(held.log_p, kind="stable")
     limits = _log_limits(found, np.arange(1, len(order) + 1), error_rate)
-    below = np.flatnonzero(found.log_p[order] <= limits)
-    return order[: below[-1] + 1].tolist() if len(below) else []
+    below = np.flatnonzero(held.log_p[order] <= limits)
+    several = order[: below[-1] + 1].tolist() if len(below) else []
+    return sorted({*several, *_accepted(found, error_rate, "bonferroni")})
 
 
 def _margins(
@@ -207,8 +245,11 @@ def _margins(
     """Return by how many standard errors the accepted strings passed; n-grams have no such rule."""
     if isinstance(found, FoundByNGrams):
         return np.full(len(accepted), np.inf)
-    number = np.array(1 if control == "bonferroni" else len(accepted))
-    return found.margins(float(_log_limits(found, number, error_rate)))[accepted]
+    margins = found.margins(math.log(error_rate))[accepted]
+    if control == "fdr":
+        limit = float(_log_limits(found, np.array(len(accepted)), error_rate))
+        margins = np.maximum(margins, found.cautious.margins(limit)[accepted])
+    return margins
 
 
 def _log_limits(found: Found | FoundByNGrams, number: Integers, error_rate: float) -> Floats:
@@ -229,6 +270,10 @@ def _notes(
     if other > MUCH:
         notes.append(
             "the strings in (other) are too rare to be found, or have letters outside the alphabet "
-            + shown(letters.alphabet, 100)
+            + _quoted(letters)
         )
     return tuple(notes)
+
+
+def _quoted(letters: Letters) -> str:
+    return shown(letters.alphabet, 100)

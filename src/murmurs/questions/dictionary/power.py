@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from murmurs.boundary.checks import whole
 from murmurs.mechanisms.strings.ngrams import NGrams
-from murmurs.mechanisms.strings.prefixes import Prefixes
+from murmurs.mechanisms.strings.prefixes import LONGEST, Prefixes
 from murmurs.numerics.arrays import Floats
 from murmurs.questions.dictionary import chance
 from murmurs.questions.dictionary.ngrams import chance as ngrams_chance
@@ -31,7 +32,7 @@ def usual_length(mechanism: Searched) -> int:
 
 def floor_of(mechanism: Searched, people: float, length: int | None = None) -> float:
     """Return the share above which strings up to a length are nearly always found."""
-    return float(_way(mechanism).floor_of(mechanism, people, length))
+    return float(_way(mechanism).floor_of(mechanism, people, _checked(length)))
 
 
 def floor_with_corpus(mechanism: Searched, people: float, listed: int) -> float | None:
@@ -41,9 +42,16 @@ def floor_with_corpus(mechanism: Searched, people: float, listed: int) -> float 
     return chance.floor_of(mechanism, people, None, listed)
 
 
+def chances_with_corpus(mechanism: Searched, people: float, shares: Floats, listed: int) -> Floats:
+    """Return how likely strings of these shares are found that are in a corpus of so many."""
+    if isinstance(mechanism, NGrams):
+        raise TypeError("n-grams are searched without a corpus")
+    return chance.chances_of(mechanism, people, shares, None, listed)
+
+
 def people_needed(mechanism: Searched, share: float, length: int | None = None) -> int:
     """Return how many people must answer for a string of this share to be found nearly always."""
-    return int(_way(mechanism).people_needed(mechanism, share, length))
+    return int(_way(mechanism).people_needed(mechanism, share, _checked(length)))
 
 
 def chances_of(
@@ -56,4 +64,11 @@ def chances_of(
     >>> chances_of(asked, 10**5, floor_of(asked, 10**5) * np.array([0.5, 1.0])).round(2)
     array([0. , 0.9])
     """
-    return np.asarray(_way(mechanism).chances_of(mechanism, people, shares, length))
+    if not ((shares > 0) & (shares <= 1)).all():
+        wrong = shares[~((shares > 0) & (shares <= 1))].ravel()[0]
+        raise ValueError(f"shares must be above 0 and at most 1, not {wrong:g}")
+    return np.asarray(_way(mechanism).chances_of(mechanism, people, shares, _checked(length)))
+
+
+def _checked(length: int | None) -> int | None:
+    return None if length is None else whole(length, "length", 1, LONGEST)

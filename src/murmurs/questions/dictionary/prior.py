@@ -1,8 +1,8 @@
 """How likely strings are before the counts say anything: by their letters, and by a corpus.
 
 With a corpus, a string is one of the corpus with some probability, each equally likely, and
-otherwise spelled by the letter model. So a string of the corpus costs little more than one of a
-known list, and any other string can still be found.
+otherwise spelled by the letter model, or it leaves the corpus at some letter. So a string of the
+corpus costs little more than one of a known list, and any other string can still be found.
 """
 
 from __future__ import annotations
@@ -23,6 +23,13 @@ MOST_SCORED = 2000
 
 MOST_LEARNT = 500
 """The most strings found that letters are learnt from, those with the best evidence."""
+
+LEAVES = 0.01
+"""The probability at each letter that a string leaves those of the corpus it began like.
+
+Without it, a string that has many letters in common with one of the corpus could hardly go on in
+another way: all that it has in common would count as spelled by chance.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,9 +137,8 @@ class Prior:
         rows, letters, parts = self.corpus.children(length, spelled.nodes)
         listed = np.log(self.weight * parts)
         joint[rows, letters] = np.logaddexp(joint[rows, letters], listed)
-        return joint - self._of(spelled.logs, self.corpus.part(length, spelled.nodes))[
-            :, None
-        ], logs
+        before = self._of(spelled.logs, self.corpus.part(length, spelled.nodes))
+        return _leaving(joint - before[:, None], logs), logs
 
     def _of(self, logs: Floats, parts: Floats) -> Floats:
         """Return the log-probability of prefixes, from that by letters and from the corpus."""
@@ -162,7 +168,7 @@ class Prior:
             node = self.corpus.child(length, node, np.array([letter]))
             sums = np.array([logs[: length + 1].sum()])
             out.append(float(self._of(sums, self.corpus.part(length + 1, node))[0]))
-        return np.diff(out, prepend=0.0)
+        return _leaving(np.diff(out, prepend=0.0), logs)
 
     @cached_property
     def _left_out(self) -> dict[int, Floats]:
@@ -173,6 +179,11 @@ class Prior:
         return dict(
             zip(numbers.tolist(), np.split(logs, np.flatnonzero(np.diff(of)) + 1), strict=True)
         )
+
+
+def _leaving(steps: Floats, logs: Floats) -> Floats:
+    """Return log-probabilities of letters, if any of them may be one of the letter model's."""
+    return np.asarray(np.logaddexp(math.log1p(-LEAVES) + steps, math.log(LEAVES) + logs))
 
 
 def prior_of(

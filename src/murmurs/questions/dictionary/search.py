@@ -15,16 +15,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.counts import Counts
 from murmurs.hashing.pieces import GOES_ON, WHOLE
+from murmurs.mechanisms.hashed.orr import ORR
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import log_normal_tail, normal_quantiles_of_logs
-from murmurs.questions.dictionary.evidence import weigh
+from murmurs.questions.dictionary.evidence import error_of_absent, weigh
 from murmurs.questions.dictionary.letters import Codes, Letters
 from murmurs.questions.dictionary.model import FEWEST, LetterModel, seen_in
 from murmurs.questions.dictionary.prior import Prior, Spelled, joined
@@ -93,7 +95,8 @@ class Found:
     infinite for prefixes of strings that go on. ``later`` are the scores of all levels from each
     level on, together; ``logs`` are the logarithms of what their p-values are multiplied by.
     ``asked`` is the number of people from each level on, and ``whole`` the first level that saw
-    the whole string.
+    the whole string. ``alike`` is what the logarithms grow by if there may be as many prefixes as
+    are as common as the string seems to be.
     """
 
     texts: list[str]
@@ -103,6 +106,17 @@ class Found:
     logs: Floats
     asked: Floats
     whole: Integers
+    alike: Floats
+
+    @property
+    def cautious(self) -> Found:
+        """The same, if a string may have left any prefix as common as it seems to be itself.
+
+        Far from certainty the prefixes that are known are few of those that people hold.
+        """
+        logs = self.logs + self.alike
+        log_p = np.where(np.isinf(self.log_p), np.inf, _log_p(self.later, logs))
+        return replace(self, logs=logs, log_p=log_p)
 
     def margins(self, log_limit: float) -> Floats:
         """Return by how many standard errors each string passed a limit of its p-value.
@@ -179,7 +193,7 @@ def search(
         best = _largest(totals, broad.kept)
         own = grown.parents[best]
         firm = totals[best] > FIRM
-        known.append(max(1, int(firm.sum()), sure))
+        known.append(max(known[-1], int(firm.sum()), sure))  # each goes on or ends
         kept = Beam(
             grown.codes[best],
             grown.sizes[best],
@@ -193,7 +207,8 @@ def search(
             texts = [letters.text(row[:size]) for row, size in _rows(kept, firm)]
             prior = Prior(LetterModel(seen_in(letters, texts, kept.ended[firm].tolist()), 1, 10.0))
         progress()
-    return _judged(kept, letters, prior, lengths, people, known, tried)
+    error = error_of_absent(cast(ORR, levels[0].mechanism), 1)
+    return _judged(kept, letters, prior, lengths, people, known, tried, error)
 
 
 def _log_ratios(scores: Floats, least: float) -> Floats:
@@ -280,8 +295,13 @@ def _judged(
     people: Floats,
     known: Sequence[int],
     tried: int,
+    error: float,
 ) -> Found:
-    """Return the strings of the last beam with the evidence for them."""
+    """Return the strings of the last beam with the evidence for them.
+
+    ``error`` is the standard error of the share of an absent string among one person: at most 1 / s
+    prefixes are as common as a string with a share of s.
+    """
     texts = [letters.text(row[:size]) for row, size in _rows(kept, np.ones(len(kept.sizes), bool))]
     is_whole = kept.ended | (kept.sizes == lengths[-1])
     prices = kept.prices.copy()
@@ -291,10 +311,18 @@ def _judged(
     asked = np.maximum(np.cumsum(people[::-1])[::-1], 1.0)
     later = _from_the_end(kept.scores * np.sqrt(people)) / np.sqrt(asked)
     logs = np.log(np.array(known[: len(people)], np.float64)) + SEVERAL - _from_the_end(prices)
-    logs[:, 1:][prices[:, 1:] == 0] = -np.inf  # nothing branches off after the end
-    log_p = np.where(is_whole, (log_normal_tail(later) + logs).max(axis=1), np.inf)
     first = np.searchsorted(lengths[:-1], kept.sizes, side="right")
-    return Found(texts, log_p, tried, later, logs, asked, first)
+    logs[np.arange(len(lengths)) > first[:, None]] = -np.inf  # nothing branches off after the end
+    log_p = np.where(is_whole, _log_p(later, logs), np.inf)
+    seeming = np.clip(later * error / np.sqrt(asked), 1e-9, 1.0)
+    alike = np.maximum(-np.log(seeming) - np.log(np.array(known[: len(people)], np.float64)), 0.0)
+    alike[:, 0] = 0.0  # nothing branches off before the first letter
+    return Found(texts, log_p, tried, later, logs, asked, first, alike)
+
+
+def _log_p(later: Floats, logs: Floats) -> Floats:
+    """Return adjusted p-values: the largest of those of leaving a prefix at each level."""
+    return np.asarray((log_normal_tail(later) + logs).max(axis=1))
 
 
 def _by_level(logs: Floats, lengths: Sequence[int]) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import MISSING
@@ -33,8 +34,8 @@ def answered(questions: Questions, answers: Sequence[Any]) -> tuple[Any, ...]:
 
 def coded_columns(
     questions: Questions, data: object, missing: Labels, drop_missing: bool, unknown: Labels
-) -> tuple[list[Any], list[Any]]:
-    """Return the codes of the answers to each question, and what they stand for."""
+) -> tuple[list[Any], list[Any], NDArray[np.bool_]]:
+    """Return the codes of the answers to each question, what they stand for, and of which rows."""
     names = tuple(question.name for question in questions)
     stand_ins = _for_each("missing", missing, names)
     if drop_missing and isinstance(missing, str):
@@ -55,7 +56,7 @@ def coded_columns(
         tables.append(table)
     check_lengths(names, [len(own) for own in codes])
     there = np.logical_and.reduce([own != MISSING for own in codes])
-    return (codes if there.all() else [own[there] for own in codes]), tables
+    return (codes if there.all() else [own[there] for own in codes]), tables, there
 
 
 def reported_columns(

@@ -28,6 +28,7 @@ from murmurs.questions.joint.parts import as_question, check_questions, in_commo
 from murmurs.questions.joint.people import Combinations, combinations_of, histogram
 from murmurs.questions.joint.rows import aligned
 from murmurs.questions.single import Single
+from murmurs.randomness.keyed import of_question, of_rows
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.wire import Reports
 
@@ -200,7 +201,8 @@ class Joint(Asked):
         label, or a label for each of some questions, as ``{"drink": "other"}``. With
         ``drop_missing``, a row is left out if any of its answers is missing.
         """
-        codes, tables = coded_columns(self.questions, data, missing, drop_missing, unknown)
+        codes, tables, there = coded_columns(self.questions, data, missing, drop_missing, unknown)
+        own_random = of_rows(of_question(random, self.name), there)
         if isinstance(self.mechanism, OpenProduct):
             numbers = [
                 own if question.is_open else np.asarray(cast(Integers, table)[own])
@@ -210,9 +212,10 @@ class Joint(Asked):
                 table if question.is_open else None
                 for question, table in zip(self.questions, tables, strict=True)
             ]
-            return self.mechanism.encode_coded(numbers, texts, random)
+            return self.mechanism.encode_coded(numbers, texts, own_random)
         columns = [np.asarray(cast(Integers, t)[own]) for own, t in zip(codes, tables, strict=True)]
-        return self.mechanism.encode_many(np.ravel_multi_index(columns, self.sizes), random)
+        numbered = np.ravel_multi_index(columns, self.sizes)
+        return self.mechanism.encode_many(numbered, own_random)
 
     def count(self, reports: Any) -> Counts:
         """Add reports up; see `Mechanism.count` for the forms in which they may come."""
