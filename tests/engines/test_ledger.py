@@ -155,8 +155,10 @@ def test_what_is_no_memory(tmp_path: Path) -> None:
 
 def test_a_scratch_folder_that_workers_do_not_see_is_one_sentence(tmp_path: Path) -> None:
     path = file(tmp_path / "data" / "a.parquet", 1)
-    with pytest.raises(SourceError, match=r"^no folder can be made in .*/a\.parquet: "):
+    with pytest.raises(SourceError, match=r"^the folder .*a\.parquet/.* cannot be made: check"):
         local.count(path, ONE, id="id", scratch=path)
+    with pytest.raises(SourceError, match=r"^gopher://x/y is not the address of a folder that"):
+        local.count(path, ONE, id="id", scratch="gopher://name:secret@x/y")
 
     def lost(done: int, of_all: int) -> None:
         for one in (tmp_path / "scratch").rglob("*"):

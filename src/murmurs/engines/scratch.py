@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from murmurs.engines.sources import SourceError
+from murmurs.engines.sources import SourceError, without_password
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,11 @@ class Scratch:
         """Make the folder."""
         try:
             self.filesystem.create_dir(self.folder)
-        except OSError as error:
-            raise SourceError(f"{self.folder} cannot be made: {error}") from None
+        except OSError:
+            raise SourceError(
+                f"the folder {self.folder} cannot be made: check that it is below a folder, and "
+                "that this job may write there"
+            ) from None
 
     def rename(self, path: str) -> None:
         """Give the folder its name; where folders cannot be renamed, move its files."""
@@ -125,6 +128,8 @@ def _located(where: str | Path) -> tuple[Any, str]:
         return LocalFileSystem(), str(Path(text).absolute())
     try:
         filesystem, path = FileSystem.from_uri(text)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{text} is not the address of a folder: {error}") from None
+    except (OSError, ValueError):
+        raise SourceError(
+            f"{without_password(text)} is not the address of a folder that can be reached"
+        ) from None
     return filesystem, path.rstrip("/")

@@ -296,7 +296,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     return bool(names) and fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
 
 
-def _shown(source: str) -> str:
+def without_password(source: str) -> str:
     """Return an address for messages, without what may be a password."""
     scheme, mark, rest = source.partition("?")[0].rpartition("://")
     where, slash, path = rest.partition("/")
@@ -306,7 +306,7 @@ def _shown(source: str) -> str:
 @contextlib.contextmanager
 def _reached(source: str) -> Iterator[None]:
     """Turn what a file system says into one sentence that names the source."""
-    name = _shown(source)
+    name = without_password(source)
     try:
         yield
     except FileNotFoundError:
