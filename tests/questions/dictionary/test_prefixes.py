@@ -376,11 +376,11 @@ def test_a_discovery_tells_its_strings_and_what_it_missed() -> None:
 
 def test_lengths_are_told_apart_only_where_their_floors_are() -> None:
     said = [
-        searched(asked, asked.simulate({"aa": 500}, np.random.default_rng(1))).missed
+        searched(asked, asked.simulate({"aa": 4000}, np.random.default_rng(1))).missed
         for asked in (Dictionary(2.0, 2, "abc"), Dictionary(2.0, 8, "abc"))
     ]
-    assert said[0].startswith("Strings of up to 2 letters with a share above 29 % are nearly")
-    assert said[1].startswith("Strings of up to 6 letters with a share above 28 % (29 % with 8")
+    assert said[0].startswith("Strings of up to 2 letters with a share above 9.7 % are nearly")
+    assert said[1].startswith("Strings of up to 6 letters with a share above 9.3 % (9.7 % with 8")
 
 
 def test_a_discovery_says_so_where_more_people_find_nothing_rarer() -> None:
