@@ -176,9 +176,14 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
                 f"| {own['setting'].split(', eps')[0]}{mark(own)} | {own['epsilon']:g} "
                 f"| {own['people']:,} | {own['runs']} | {known} | {earlier} "
                 f"| {with_error(own['true'])} | {np.mean(own['false']):.2f} "
-                f"| {100 * own['covered']:.0f} % | {own['seconds']:.1f} |"
+                f"| {covers(own)} | {own['seconds']:.1f} |"
             )
     return lines
+
+
+def covers(own: dict[str, Any]) -> str:
+    """Return the part of the intervals that cover, if any string was found."""
+    return f"{100 * own['covered']:.0f} %" if own["found"] else "–"
 
 
 def rates_table(others: list[Row]) -> list[str]:
