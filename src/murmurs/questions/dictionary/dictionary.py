@@ -124,7 +124,8 @@ class Dictionary(Question):
 
         They consist of the letters of the dictionary, unless an ``alphabet`` is given.
         """
-        if getattr(counts, "mechanism", self.mechanism) != self.mechanism:
+        other = getattr(counts, "mechanism", self.mechanism)
+        if isinstance(other, Prefixes | NGrams) and other != self.mechanism:
             raise ValueError(
                 f"counts of {counts.mechanism} are not answers to {shown(self.name)}, which has "
                 f"{self.mechanism}"
