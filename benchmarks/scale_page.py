@@ -45,7 +45,7 @@ TRILLION = """
 
 From the figures above; *extrapolated* numbers were not measured.
 
-- **Processor time.** One core counts {per_core:.3g} reports a second, so 10¹² take {hours:.2g} core hours: {minutes:.0f}
+- **Processor time.** One core counts {per_core:.3g} reports a second, so 10¹² take {hours:.2g} core hours: {minutes:.1f}
   minutes on 100 cores. *Extrapolated* from {largest:,} reports, over which the time grew as their number.
 - **Reading.** The files have {per_report:.2f} bytes a report, so 10¹² are {terabytes:.2g} TB. From an object store at
   {store:.0f} MB/s for each core, which is assumed, reading takes {reading:.2g} core hours: {bottleneck}
