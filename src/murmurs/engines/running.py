@@ -29,7 +29,7 @@ from murmurs.engines.repeats import (
     write_ids,
 )
 from murmurs.engines.scratch import scratch
-from murmurs.engines.sources import AnyPart, SourceError, find
+from murmurs.engines.sources import AnyPart, Found, SourceError, find
 from murmurs.engines.tally import Refusal, Tally
 from murmurs.files.segments import Segment
 from murmurs.survey.survey import Survey
@@ -145,15 +145,7 @@ def _counted(
 ) -> Counted:
     """Count what is not known yet."""
     found = find(sources, filesystem=given.get("filesystem"))
-    job = plan(
-        survey,
-        found,
-        given.get("columns"),
-        given.get("by", ()),
-        id=given.get("id"),
-        reported=given.get("reported", False),
-        bad=given.get("bad", "stop"),
-    )
+    job = job_of(survey, found, given)
     check_people(job, found.parts, given.get("people"))
     parts = found.parts if known is None else known.new_parts(job, found)
     if job.identity is None:
@@ -165,6 +157,19 @@ def _counted(
         before = known.tally
         tally = known.add(job, parts, tally)
     return concluded(job, tally, before)
+
+
+def job_of(survey: Survey, found: Found, given: Options) -> Job:
+    """Return the job that the options describe; what does not fit is refused."""
+    return plan(
+        survey,
+        found,
+        given.get("columns"),
+        given.get("by", ()),
+        id=given.get("id"),
+        reported=given.get("reported", False),
+        bad=given.get("bad", "stop"),
+    )
 
 
 def concluded(job: Job, tally: Tally, before: Tally) -> Counted:

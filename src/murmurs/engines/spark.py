@@ -24,9 +24,9 @@ from murmurs.boundary.texts import numbered
 from murmurs.engines.counting import count_part, listed_by, no_report, nothing
 from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, shared_keys
 from murmurs.engines.encoding import encode as encode_with
-from murmurs.engines.job import Job, plan
+from murmurs.engines.job import Job
 from murmurs.engines.likelihood import Ascending, estimate
-from murmurs.engines.running import Counted, Options, Total, check_people, concluded, named
+from murmurs.engines.running import Counted, Options, Total, check_people, concluded, job_of, named
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, SourceError, Streamed
 from murmurs.engines.tally import Tally
@@ -318,15 +318,7 @@ def _count_frame(frame: Any, survey: Survey, **given: Unpack[Options]) -> Counte
         if given.get(name) is not None:
             raise ValueError(f"{name} is for files: leave it out for a data frame")
     found = _found(frame)
-    job = plan(
-        survey,
-        found,
-        given.get("columns"),
-        given.get("by", ()),
-        id=given.get("id"),
-        reported=given.get("reported", False),
-        bad=given.get("bad", "stop"),
-    )
+    job = job_of(survey, found, given)
     check_people(job, found.parts, given.get("people"))
     wanted = job.reads(found.parts[0])
     rows = frame.select(*[frame[_quoted(column)] for column in wanted])
