@@ -308,3 +308,79 @@ def _only_column(value: Any) -> Any:
         )
     kind = found.type.field(0).type
     return pyarrow.chunked_array([chunk.field(0) for chunk in found.chunks], kind)
+
+
+def numeric_column(column: Any, kind: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+    """Return a column of numbers, dates or durations as numbers, and which are missing.
+
+    Dates are days since 1970-01-01, durations seconds. None for a column of anything else, and for
+    a list, whose values differ in type.
+    """
+    if _is_stream(column):
+        column = _only_column(column)
+    if _package(column) == "polars" and hasattr(column, "to_arrow"):
+        column = column.to_arrow()
+    if _package(column) == "pyarrow" and hasattr(column, "type") and hasattr(column, "__len__"):
+        missing = np.asarray(column.is_null())
+        column = _from_arrow(column)
+    elif _package(column) == "pandas" and hasattr(column, "isna") and not is_table(column):
+        missing = np.asarray(column.isna())
+        dtype = column.dtype
+        if isinstance(dtype, np.dtype):
+            column = np.asarray(column)
+        elif hasattr(dtype, "pyarrow_dtype"):
+            return numeric_column(getattr(column, "array", column).__arrow_array__(), kind)
+        elif hasattr(dtype, "numpy_dtype"):
+            own = dtype.numpy_dtype
+            column = column.to_numpy(own, na_value=own.type())
+        else:
+            return None
+    elif isinstance(column, np.ndarray) and column.ndim == 1:
+        missing = np.zeros(len(column), np.bool_)
+    else:
+        return None
+    numbers = None if column is None else _as_numbers(column, kind)
+    if numbers is None:
+        return None
+    gone = missing | np.isnan(numbers)
+    return np.where(gone, np.nan, numbers), gone
+
+
+def _from_arrow(column: Any) -> NDArray[Any] | None:
+    """Return a column of Arrow as an array, with anything where it has no value."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        column = column.combine_chunks() if hasattr(column, "chunks") else column
+        column = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+        kind = column.type
+    if types.is_decimal(kind):
+        column = column.cast("float64")
+    elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_temporal(kind)):
+        return None
+    if types.is_time(kind):
+        return None
+    if types.is_timestamp(kind) and kind.tz is not None:  # the date where it was written down
+        column = column.cast(f"timestamp[{kind.unit}]") if kind.tz == "UTC" else _local(column)
+    return np.asarray(column)
+
+
+def _local(column: Any) -> Any:
+    from pyarrow import compute
+
+    return compute.local_timestamp(column)
+
+
+def _as_numbers(values: NDArray[Any], kind: str) -> NDArray[np.float64] | None:
+    own = values.dtype.kind
+    if kind == "dates":
+        if own != "M":
+            return None
+        days = values.astype("datetime64[D]")
+        return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
+    if own == "m":
+        return (
+            np.asarray(values / np.timedelta64(1, "s"), np.float64) if kind == "durations" else None
+        )
+    return values.astype(np.float64) if own in "iuf" else None

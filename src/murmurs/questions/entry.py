@@ -5,6 +5,7 @@ Each kind of question has its own class, whose fields are those of the entry. `k
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -15,6 +16,8 @@ from murmurs.boundary.checks import shown
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.questions.question import Question
 from murmurs.questions.single import Single
+from murmurs.scales.making import Written, scale_of_numbers
+from murmurs.scales.scale import Outside
 
 if TYPE_CHECKING:
     from murmurs.questions.asked import Asked
@@ -49,6 +52,16 @@ class QuestionEntry(Entry):
     people: int | None = None
     open: bool | None = None
     ordered: bool = False
+    range: list[Any] | None = None
+    width: Any = None
+    buckets: int | None = None
+    edges: list[Any] | None = None
+    scores: list[float] | None = None
+    whole: bool | None = None
+    durations: bool = False
+    outside: Outside = "refuse"
+    circular: bool = False
+    unit: str = ""
 
     def settled(self, known: Mapping[str, Single]) -> Single:
         """Return the question, with what the file leaves open filled in."""
@@ -61,7 +74,17 @@ class QuestionEntry(Entry):
             self.text,
             ordered=self.ordered,
             **cast(Any, rest),
+            **{field.name: getattr(self, field.name) for field in dataclasses.fields(Written)},
         )
+
+    @property
+    def _answers(self) -> int:
+        """How many labels or buckets there are."""
+        written = Written(*(getattr(self, field.name) for field in dataclasses.fields(Written)))
+        if self.labels or not written.has_numbers:
+            return len(self.labels)
+        called = f"question {shown(self.name)}"
+        return scale_of_numbers(written, called, self.epsilon, self.people)[0].k
 
     def _made(self, mechanism: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:
         name = shown(self.name)
@@ -75,12 +98,13 @@ class QuestionEntry(Entry):
         if kind in mechanisms.survey_designs.BY_NAME:
             return self._single({**({"labels": self.labels} if self.labels else {}), **mechanism})
         if kind not in [*mechanisms.OPEN, "Design", "Dictionary", "NGrams", "Product"]:
-            if not self.labels:
+            answers = self._answers
+            if not answers:
                 raise ValueError(
                     f"question {name} has no labels; only open mechanisms "
                     f"({', '.join(mechanisms.OPEN)}) and designs do without"
                 )
-            mechanism = {"k": len(self.labels), **mechanism}
+            mechanism = {"k": answers, **mechanism}
         return self._single(mechanism)
 
     def _single(self, document: dict[str, Any]) -> Mechanism[Any] | OpenMechanism[Any]:

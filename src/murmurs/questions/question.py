@@ -7,6 +7,7 @@ and `estimate` turns counts into shares.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +33,11 @@ from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.questions.asked import GIVEN
+from murmurs.questions.numbers import coded_numbers, people_in_buckets, place_of_number
 from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
+from murmurs.scales.making import Written, scale_of_labels, scale_of_numbers
+from murmurs.scales.scale import Outside, Scale
 
 SHRUNK_MEAN = "a mean of these shares is biased, as they are shrunk: take it from `unbiased`"
 """The note on a scale whose shares noise has moved."""
@@ -49,8 +53,17 @@ class Question(Single):
     Name the mechanism, or give ``epsilon`` and have one chosen; `why` says why it was. Without
     labels the question is open: any string is an answer, and ``people`` (how many will answer) is
     needed to tune it. An open question with labels has these as its candidates: people may give
-    any string, and `estimate` looks for the listed ones. ``ordered`` answers, as on a scale, keep
-    their order in tables and plots.
+    any string, and `estimate` looks for the listed ones.
+
+    ``ordered`` labels, as on a rating, keep their order in tables and plots, and count as 1, 2, ...
+    in a mean unless they are numbers or have ``scores``; ``circular`` ones, such as weekdays, have
+    no first and no last.
+
+    With a ``range``, answers are numbers, dates or durations, which are put into buckets of a
+    ``width``, into so many ``buckets``, or between ``edges``, which may be infinite at the ends.
+    Whole numbers make buckets such as 5 to 9; ``whole`` says otherwise. Numbers outside are refused
+    unless ``outside="clamp"`` puts them into the nearest bucket. With ``durations``, numbers are
+    seconds and shown as hours, minutes and seconds. ``unit`` is shown beside numbers.
 
     >>> drink = Question("drink", ["espresso", "filter", "tea", "nothing"], epsilon=1.0)
     >>> drink.mechanism, drink.why
@@ -59,6 +72,8 @@ class Question(Single):
     True
     >>> drink.estimate(drink.simulate({"tea": 9000, "filter": 1000}, np.random.default_rng(1)))
     Estimate(n=10000, estimator='shrinkage', {tea: 0.894, filter: 0.105, espresso: 0.000763, ...})
+    >>> Question("age", range=(0, 100), width=5, epsilon=1.0).labels[7]
+    '35 to 39'
     """
 
     name: str
@@ -66,6 +81,7 @@ class Question(Single):
     mechanism: Mechanism[Any] | OpenMechanism[Any]
     text: str
     ordered: bool
+    scale: Scale | None = field(init=False, repr=False)
     why: str = field(init=False, compare=False, repr=False)
 
     def __init__(
@@ -79,8 +95,18 @@ class Question(Single):
         people: int | None = None,
         open: bool | None = None,  # noqa: A002
         ordered: bool = False,
+        range: Any = None,  # noqa: A002
+        width: Any = None,
+        buckets: int | None = None,
+        edges: Any = None,
+        scores: Any = None,
+        whole: bool | None = None,
+        durations: bool = False,
+        outside: Outside = "refuse",
+        circular: bool = False,
+        unit: str = "",
     ) -> None:
-        self._set(name=name, mechanism=mechanism, text=text, ordered=ordered, why=GIVEN)
+        self._set(name=name, mechanism=mechanism, text=text, ordered=ordered, why=GIVEN, scale=None)
         check_name(name, "a question")
         check_text(text, f"the text of {self.called}", allowed="\n\t")
         self._set(labels=as_tuple(labels, f"labels of {self.called}"))
@@ -88,9 +114,14 @@ class Question(Single):
             raise TypeError(f"ordered must be True or False, not {shown(ordered)}")
         if not isinstance(open, bool | None):
             raise TypeError(f"open must be True or False, not {shown(open)}")
+        written = Written(
+            range, width, buckets, edges, scores, whole, durations, outside, circular, unit
+        )
+        about_scale = self._make_scale(written, epsilon, people, open)
         Labels(self.labels, self.called).check()  # a design may still give its own
         if mechanism is None:
             self._choose(epsilon, people, open)
+            self._set(why="; ".join(filter(None, [self.why, about_scale])))
         elif not (epsilon is people is None):
             raise ValueError(
                 f"{self.called} has a mechanism: leave epsilon and people out, or leave the "
@@ -113,11 +144,40 @@ class Question(Single):
     @property
     def _written(self) -> tuple[Any, ...]:
         """What a survey writes: questions that are written alike are equal."""
-        return self.name, self.labels, self.mechanism, self.text, self.ordered
+        return self.name, self.labels, self.mechanism, self.text, self.ordered, self.scale
+
+    def _make_scale(self, written: Written, epsilon: Any, people: Any, is_open: Any) -> str:
+        """Set the scale of numbers or of ordered labels; return why it has these buckets."""
+        written.check(self.called, ordered=self.ordered)
+        why = ""
+        if written.has_numbers:
+            if is_open:
+                raise ValueError(f"{self.called} has numbers for answers: it cannot be open, too")
+            if people is not None:
+                people = whole(people, "people", 1, MOST_PEOPLE)
+            scale, why = scale_of_numbers(written, self.called, epsilon, people)
+            if self.labels and len(self.labels) != scale.k:
+                raise ValueError(
+                    f"{self.called} has {len(self.labels)} labels for {scale.k} buckets"
+                )
+            self._set(scale=scale, labels=self.labels or scale.labels, ordered=True)
+        elif self.ordered and len(self.labels) > 1 and not self.is_open:
+            self._set(scale=scale_of_labels(self.labels, written, self.called))
+        return why
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether answers are numbers, dates or durations, which are put into buckets."""
+        return self.scale is not None and self.scale.kind != "scores"
 
     def with_mechanism(self, mechanism: Mechanism[Any] | OpenMechanism[Any]) -> Self:
         """Return the same question with another mechanism for the same answers."""
-        return dataclasses.replace(self, mechanism=mechanism)
+        other = copy.copy(self)
+        other._set(mechanism=mechanism, why=GIVEN)
+        if isinstance(mechanism, mechanisms.Design):
+            other._share_labels(mechanism)
+        other._check_mechanism(None)
+        return other
 
     def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
@@ -133,7 +193,7 @@ class Question(Single):
             people = whole(people, "people", 1, MOST_PEOPLE)
             found = choose_open(epsilon, people, max(len(self.labels), CANDIDATES))
         else:
-            if people is not None:
+            if people is not None and not self.has_numbers:
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
             if len(self.labels) == 1:
                 raise ValueError(f"{called} has one label: a question needs at least two")
@@ -188,13 +248,16 @@ class Question(Single):
                 "labels=[...], and leave them out of the question"
             )
 
-    def answer(self, label: str) -> Any:
+    def answer(self, label: Any) -> Any:
         """Return the number of the answer with this label; errors do not quote the label.
 
-        If the question is open, any string is an answer: it is returned in its normal form.
+        If answers are numbers, it is that of the bucket that a number falls into. If the question
+        is open, any string is an answer: it is returned in its normal form.
         """
         if isinstance(self.mechanism, OpenMechanism):
             return self.mechanism.check(label)
+        if self.has_numbers:
+            return place_of_number(label, cast(Scale, self.scale), self._known, self.called)
         if not isinstance(label, str):
             raise TypeError(
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
@@ -210,9 +273,15 @@ class Question(Single):
     def place_of(self, value: object) -> int | None:
         """Return the number of the answer that a value stands for, or None if it stands for none.
 
-        Booleans stand for yes and no, whole numbers for labels that are numbers.
+        Booleans stand for yes and no, whole numbers for labels that are numbers. If answers are
+        numbers, a number stands for its bucket.
         """
-        return self._known.find(value)
+        if not self.has_numbers:
+            return self._known.find(value)
+        try:
+            return place_of_number(value, cast(Scale, self.scale), self._known, self.called)
+        except (TypeError, ValueError):
+            return None
 
     def coded_answers(
         self,
@@ -227,7 +296,6 @@ class Question(Single):
         Answers are labels. Booleans stand for the labels yes and no (or true and false), whole
         numbers for labels that are numbers. Of an open question, answers are strings.
         """
-        column = coded(answers)
         if not isinstance(drop_missing, bool):
             raise TypeError(f"drop_missing must be True or False, not {shown(drop_missing)}")
         if drop_missing and missing is not None:
@@ -235,6 +303,10 @@ class Question(Single):
                 "missing names a label for missing answers, and drop_missing leaves them out: "
                 "choose one of the two"
             )
+        if self.has_numbers:
+            scale = cast(Scale, self.scale)
+            return coded_numbers(answers, scale, self._known, missing, drop_missing, unknown)
+        column = coded(answers)
         if isinstance(self.mechanism, OpenMechanism):
             if drop_missing:
                 column = without_empty(column)
@@ -273,8 +345,9 @@ class Question(Single):
         """Draw the counts of a whole population; the cost does not grow with it.
 
         ``people`` says how many hold each answer: a mapping from label to number, a labelled
-        Series, or a list in the order of the labels. For an open question it is a mapping or a
-        Series with the strings as labels; those that are reported alike are added up.
+        Series, or a list in the order of the labels. If answers are numbers, a mapping or Series
+        may have the numbers themselves. For an open question it is a mapping or a Series with the
+        strings as labels; those that are reported alike are added up.
         """
         if isinstance(self.mechanism, OpenMechanism):
             pairs = pairs_of(people, "people")
@@ -285,6 +358,8 @@ class Question(Single):
                 )
             return self.mechanism.simulate_strings(pairs, random)
         k = self.mechanism.k
+        if self.has_numbers and (pairs := pairs_of(people, "people")) is not None:
+            people = people_in_buckets(pairs, k, self.place_of, self.called)
         given = in_order(people, k, self.labels, "people", self.called, self.place_of)
         return self.mechanism.simulate(given, random)
 
@@ -336,7 +411,18 @@ class Question(Single):
             "labels": list(self.labels),
             "mechanism": self.mechanism.to_document(),
         }
-        return document | ({"ordered": True} if self.ordered else {})
+        if self.has_numbers:
+            return document | cast(Scale, self.scale).to_document()
+        own = self.scale.to_document() if self.scale is not None else {}
+        own = {} if self.scale == self._usual_scale else own
+        return document | ({"ordered": True} if self.ordered else {}) | own
+
+    @property
+    def _usual_scale(self) -> Scale | None:
+        """The scale of ordered labels about which nothing is said."""
+        if self.scale is None:
+            return None
+        return scale_of_labels(self.labels, Written(), self.called)
 
 
 def _is_shrunk(found: Estimate) -> bool:

@@ -1,0 +1,1 @@
+"""Scales: numbers, dates, durations and scores as answers, in buckets that have an order."""

@@ -1,0 +1,62 @@
+"""How wide buckets should be if nothing is said: as wide as the mean is uncertain."""
+
+from __future__ import annotations
+
+import math
+
+from murmurs.boundary.texts import numbered
+
+ASSUMED_PEOPLE = 10_000
+"""The people that buckets are made for if nobody says how many will answer."""
+
+FEWEST, MOST = 12, 200
+"""Buckets that are chosen at least and at most."""
+
+
+def chosen_width(
+    size: float, whole: bool, epsilon: float | None, people: int | None
+) -> tuple[float, str]:
+    """Return the width of buckets for a range of this size, and why.
+
+    Narrower buckets cost no accuracy of means and quantiles, but each bucket by itself is known
+    less; buckets that are wider than the mean is uncertain blur it. The standard error of the mean
+    is that of the square wave mechanism (Li et al. 2020) for answers that are spread evenly.
+
+    >>> chosen_width(100.0, whole=False, epsilon=1.0, people=10_000)
+    (1.0, 'that is how uncertain the mean of 10,000 people will be')
+    """
+    n = people or ASSUMED_PEOPLE
+    error = mean_error(1.0 if epsilon is None else epsilon) / math.sqrt(n)
+    wanted = size * min(max(error, 1 / MOST), 1 / FEWEST)
+    width = _round_up(wanted, whole)
+    assumed = (
+        "" if people else f" (people=... is not given, so {numbered(n, 'person')} are assumed)"
+    )
+    if 1 / MOST <= error <= 1 / FEWEST:
+        why = f"that is how uncertain the mean of {numbered(n, 'person')} will be"
+    elif error < 1 / MOST:
+        why = f"more than {MOST} buckets are rarely wanted"
+    else:
+        why = f"fewer than {FEWEST} buckets would hide the shape"
+    return width, why + assumed
+
+
+def mean_error(epsilon: float) -> float:
+    """Return the standard error of the mean of one report, in units of the range, about."""
+    a = math.exp(min(epsilon, 30.0))
+    reach = (epsilon * a - a + 1) / (2 * a * (a - 1 - epsilon)) if epsilon > 1e-3 else 0.5
+    weight = 2 * reach * a + 1  # of the window, and of everything else
+    truth = 2 * reach * (a - 1) / weight
+    # The report is uniform on the window with probability `truth`, else on the whole line.
+    spread = truth * (1 / 12 + reach**2 / 3) + (1 - truth) * (1 + 2 * reach) ** 2 / 12
+    return math.sqrt(spread) / max(truth, 1e-9)
+
+
+def _round_up(width: float, whole: bool) -> float:
+    """Return the next larger of 1, 2, 2.5 and 5 times a power of ten; a whole one if it must be."""
+    power = 10.0 ** math.floor(math.log10(width))
+    steps = (1.0, 2.0, 2.5, 5.0, 10.0)
+    found = next(step * power for step in steps if step * power >= width * (1 - 1e-9))
+    if whole:
+        return float(max(1, math.ceil(found)))
+    return float(f"{found:.12g}")

@@ -1,0 +1,212 @@
+"""Scale: which bucket a number falls into, and which numbers a bucket stands for.
+
+A bucket of decimals holds its lower edge and not its upper one; only the last holds both. A bucket
+of whole numbers, such as 5 to 9, ends before the lower edge of the next one. Dates are counted in
+days since 1970-01-01, durations in seconds. Scores are numbers that labels stand for, as on a
+rating from 1 to 5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from murmurs.boundary.checks import shown
+from murmurs.boundary.texts import check_text
+from murmurs.numerics.arrays import Floats, Integers
+from murmurs.scales.values import LARGEST, Kind, value_text
+
+Outside = Literal["refuse", "clamp"]
+"""What happens to a number outside of all buckets: refused, or counted in the nearest one."""
+
+MOST_BUCKETS = 100_000
+"""The most buckets; a number with more distinct values is binned more coarsely."""
+
+NOWHERE = -2
+"""The place of a number that is in no bucket."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Buckets in their order: bucket j holds numbers from edges[j] up to edges[j + 1].
+
+    The first edge may be minus infinity and the last one infinity, for open-ended buckets.
+    ``whole`` numbers, and dates, have buckets such as 5 to 9. With ``outside="clamp"``, numbers
+    below and above all buckets count in the first and the last one. On a ``circular`` scale, such
+    as the hours of a day, the first bucket follows the last. ``unit`` is shown beside numbers.
+
+    >>> age = Scale((0, 18, 65, math.inf), whole=True, unit="years")
+    >>> age.labels, age.place(17), age.place(18), age.place(120)
+    (('0 to 17', '18 to 64', '65 or more'), 0, 1, 2)
+    """
+
+    edges: tuple[float, ...]
+    whole: bool = False
+    kind: Kind = "numbers"
+    outside: Outside = "refuse"
+    circular: bool = False
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        self._check_options()
+        if not 2 <= self.k <= MOST_BUCKETS:
+            has = f"{self.k} {'score' if self.kind == 'scores' else 'bucket'}"
+            raise ValueError(
+                f"a scale has from 2 to {MOST_BUCKETS:,} buckets, and this one has {has}"
+                f"{'' if self.k == 1 else 's'}: {'add edges' if self.k < 2 else 'take wider ones'}"
+            )
+        for number, edge in enumerate(self.edges):
+            self._check_edge(number, edge)
+
+    def _check_options(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ValueError(
+                f"kind must be one of {', '.join(get_args(Kind))}, not {shown(self.kind)}"
+            )
+        if self.outside not in get_args(Outside):
+            raise ValueError(f"outside must be 'refuse' or 'clamp', not {shown(self.outside)}")
+        for name in ("whole", "circular"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, not {shown(getattr(self, name))}")
+        check_text(self.unit, "the unit of a scale")
+        if self.circular and (self.outside == "clamp" or not math.isfinite(sum(self._ends))):
+            raise ValueError(
+                "a circular scale has neither open-ended buckets nor outside='clamp': its last "
+                "bucket is followed by the first"
+            )
+        if self.kind == "scores" and self.outside == "clamp":
+            raise ValueError("scores belong to labels, and no answer is outside: leave outside out")
+
+    def _check_edge(self, number: int, edge: float) -> None:
+        what = f"{'score' if self.kind == 'scores' else 'edge'} {number} of a scale"
+        at_end = number in (0, len(self.edges) - 1) and self.kind != "scores"
+        if not math.isfinite(edge) and not (at_end and edge == (math.inf if number else -math.inf)):
+            raise ValueError(
+                f"{what} is {edge}: only the first edge may be -inf and the last one inf"
+            )
+        if math.isfinite(edge) and abs(edge) > LARGEST:
+            raise ValueError(f"{what} is {edge:g}: edges are at most 2**53, take larger units")
+        if number and not self.edges[number - 1] < edge:
+            before = self._text(self.edges[number - 1])
+            raise ValueError(f"{what}, {self._text(edge)}, must be above the one before, {before}")
+        if self.whole and math.isfinite(edge) and edge != int(edge):
+            raise ValueError(f"{what} is {edge:g}, and edges between whole numbers are whole")
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return (self.edges[0], self.edges[-1]) if self.edges else (0.0, 0.0)
+
+    @property
+    def k(self) -> int:
+        """The number of buckets."""
+        return len(self.edges) - (self.kind != "scores")
+
+    @cached_property
+    def low(self) -> Floats:
+        """The smallest number of each bucket; minus infinity if the first one is open."""
+        return np.array(self.edges[: self.k], np.float64)
+
+    @cached_property
+    def high(self) -> Floats:
+        """The largest number of each bucket, or its upper edge; infinity if the last is open."""
+        if self.kind == "scores":
+            return self.low
+        return np.array(self.edges[1:], np.float64) - (1 if self.whole else 0)
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The number that stands for each bucket in a mean; of an open-ended bucket, its edge."""
+        low = np.where(np.isfinite(self.low), self.low, self.high)
+        high = np.where(np.isfinite(self.high), self.high, self.low)
+        return (low + high) / 2
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether the first or the last bucket has no end, so that a mean depends on a choice."""
+        return self.outside == "clamp" or not all(map(math.isfinite, self._ends))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The buckets as tables show them."""
+        names = []
+        for j in range(self.k):
+            first, last = self._text(self.low[j]), self._text(self.high[j])
+            if (j == 0 and self.outside == "clamp") or math.isinf(self.low[j]):
+                names.append(f"{last} or less" if self.whole else f"under {last}")
+            elif (j == self.k - 1 and self.outside == "clamp") or math.isinf(self.high[j]):
+                names.append(f"{first} or more")
+            else:
+                names.append(first if first == last else f"{first} to {last}")
+        return tuple(names)
+
+    def _text(self, number: float) -> str:
+        return value_text(number, self.kind)
+
+    def text(self, number: float, digits: int | None = None) -> str:
+        """Return a number as tables show it, with its unit."""
+        shown_number = value_text(number, self.kind, digits)
+        return f"{shown_number} {self.unit}" if self.unit else shown_number
+
+    def place(self, number: float) -> int:
+        """Return the number of the bucket that holds a number, or `NOWHERE`."""
+        return int(self.places(np.array([number], np.float64))[0])
+
+    def places(self, numbers: Floats) -> Integers:
+        """Return the bucket of each number; `NOWHERE` if it is in none, or not whole if it must."""
+        edges = np.array(self.edges, np.float64)
+        if self.kind == "scores":
+            found = np.minimum(np.searchsorted(edges, numbers), self.k - 1)
+            return np.where(edges[found] == numbers, found, NOWHERE)
+        found = np.searchsorted(edges, numbers, side="right") - 1
+        top = edges[-1]
+        if not self.whole:  # the last bucket holds its upper edge; that of a circle is the first
+            found = np.where(numbers == top, 0 if self.circular else self.k - 1, found)
+        if self.outside == "clamp":
+            found = np.clip(found, 0, self.k - 1)
+        found = np.where((found < 0) | (found >= self.k), NOWHERE, found)
+        bad = ~np.isfinite(numbers)
+        if self.whole:
+            bad |= numbers != np.floor(numbers)
+        return np.where(bad, NOWHERE, found)
+
+    def rule(self) -> str:
+        """Return which numbers are answers, as an error says it."""
+        what = {"numbers": "a whole number" if self.whole else "a number", "dates": "a date"}.get(
+            self.kind, "a duration"
+        )
+        if self.kind == "scores":
+            return f"one of the scores {', '.join(self._text(e) for e in self.edges[:8])}"
+        if self.outside == "clamp":
+            return what
+        low, high = self._text(self.low[0]), self._text(self.high[-1])
+        if math.isinf(self.low[0]) or math.isinf(self.high[-1]):
+            ends = [f"at least {low}"] * math.isinf(self.high[-1])
+            ends += [f"at most {high}"] * math.isinf(self.low[0])
+            return what if len(ends) == 2 else f"{what}, {ends[0]}"
+        return f"{what} from {low} to {high}"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the fields of a question in a survey that describe the scale."""
+        edges = [_plain(edge, self.kind) for edge in self.edges]
+        out: dict[str, Any] = {"scores": edges} if self.kind == "scores" else {"edges": edges}
+        if self.kind == "numbers":
+            out["whole"] = self.whole
+        elif self.kind == "durations":
+            out["durations"] = True
+        if self.outside != "refuse":
+            out["outside"] = self.outside
+        out |= {"circular": True} if self.circular else {}
+        return out | ({"unit": self.unit} if self.unit else {})
+
+
+def _plain(edge: float, kind: Kind) -> float | int | str | None:
+    """Return an edge for JSON, which has no infinity and one kind of number."""
+    if math.isinf(edge):
+        return None
+    if kind == "dates":
+        return value_text(edge, kind)
+    return int(edge) if edge == int(edge) else edge
