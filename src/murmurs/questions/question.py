@@ -27,6 +27,7 @@ from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.numbers import NumberEstimate
 from murmurs.mechanisms.designs.known import YES_NO, says_no_first
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
@@ -401,7 +402,8 @@ class Question(Single):
             found = estimators.estimate(counts, estimator, labels=self.labels)
         notes = found.notes + ((SHRUNK_MEAN,) if self.ordered and _is_shrunk(found) else ())
         title = self.text or self.name
-        return dataclasses.replace(found, title=title, ordered=self.ordered, notes=notes)
+        found = dataclasses.replace(found, title=title, ordered=self.ordered, notes=notes)
+        return found if self.scale is None else NumberEstimate.of(found, self.scale)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""

@@ -23,8 +23,8 @@ from murmurs.scales.values import LARGEST, Kind, value_text
 Outside = Literal["refuse", "clamp"]
 """What happens to a number outside of all buckets: refused, or counted in the nearest one."""
 
-MOST_BUCKETS = 100_000
-"""The most buckets; a number with more distinct values is binned more coarsely."""
+MOST_BUCKETS = 1000
+"""The most buckets: means and quantiles of so many are computed with their whole covariance."""
 
 NOWHERE = -2
 """The place of a number that is in no bucket."""
