@@ -171,6 +171,23 @@ class Channel(ABC):
         units = np.eye(math.prod(self.cells)).reshape(-1, *self.cells)
         return np.array([self.invert(unit, n) - zero for unit in units])
 
+    def functional(self, weights: Floats, n: int) -> Floats:
+        """Return what a report in each (flattened) cell adds to weighted sums of shares, times n.
+
+        There is a row for each row of ``weights``. The sum over the cells, times their counts and
+        over n, is the weighted sum of the inverted shares, apart from a constant.
+        """
+        return np.asarray(weights @ self.lever(n).T * n)
+
+    def functional_covariance(self, functional: Floats, shares: Floats, n: int) -> Floats:
+        """Return the covariance of such sums over n reports, conditional on the true counts."""
+        if self.is_histogram and self.times == 1:
+            flat = functional.reshape(-1, *self.cells)
+            each = np.array([self.adjoint(row) + (self.base * row).sum() for row in flat])
+            law = self.mean(shares).ravel()
+            return np.asarray(((functional * law) @ functional.T - (each * shares) @ each.T) / n)
+        return np.asarray(functional @ self.covariance(n * shares) @ functional.T / n**2)
+
     def covariance(self, histogram: Integers | Floats) -> Floats:
         """Return the covariance of the (flattened) cells, conditional on the true counts."""
         if not self.is_histogram:

@@ -98,21 +98,42 @@ class Symmetric(Channel):
         """Return the binomial variances of false and true support, over (hit - miss)^2."""
         return support_noise(self.k, self.hit, self.miss, n, self.repeats)
 
-    def covariance(self, histogram: Integers | Floats) -> Floats:
-        """Return the covariance of the cells, from the probabilities of pairs.
+    def functional(self, weights: Floats, n: int) -> Floats:
+        """Return weight / (hit - miss) for each answer."""
+        return np.asarray(weights / float(self.hit - self.miss))
 
-        If people report again, the cells of different answers are independent.
+    def functional_covariance(self, functional: Floats, shares: Floats, n: int) -> Floats:
+        """Return the covariance of sums over the cells, without that of every pair of cells.
+
+        Apart from the variances, the covariance of two cells depends only on their two shares.
         """
-        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
+        variance, with_own, without = self._per_report(shares)
+        total, own = functional.sum(axis=1), functional @ shares
+        both = np.multiply.outer(own, total)
+        alone = variance - 2 * shares * with_own - (1 - 2 * shares) * without
+        out = (functional * alone) @ functional.T + (with_own - without) * (both + both.T)
+        return np.asarray((out + without * np.multiply.outer(total, total)) / n)
+
+    def _per_report(self, shares: Floats) -> tuple[Floats, float, float]:
+        """Return the variance of each cell, and the covariance given either answer, or neither."""
         hit, miss = (
             float(self.repeats.variance_per_report(self.hit)),
             float(self.repeats.variance_per_report(self.miss)),
         )
         with_own = float(self.hit_pair - self.hit * self.miss)
         without = float(self.miss_pair - self.miss**2)
+        return np.asarray(shares * hit + (1 - shares) * miss), with_own, without
+
+    def covariance(self, histogram: Integers | Floats) -> Floats:
+        """Return the covariance of the cells, from the probabilities of pairs.
+
+        If people report again, the cells of different answers are independent.
+        """
+        own, n = np.asarray(histogram, np.float64), float(np.sum(histogram))
+        variance, with_own, without = self._per_report(own / n)
         either = own[:, None] + own[None, :]
         out = either * with_own + (n - either) * without
-        np.fill_diagonal(out, own * hit + (n - own) * miss)
+        np.fill_diagonal(out, n * variance)
         return np.asarray(out)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from murmurs.channels.channel import Channel
 from murmurs.counts import Counts
 from murmurs.inference.intervals import Scale, limits
+from murmurs.inference.sums import Sums
 from murmurs.inference.tails import Support, tail_limits
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
@@ -89,6 +90,18 @@ class Fit:
             return out
         sampled = np.diag(shares) - np.outer(shares, shares)
         return np.asarray(out + (self.counts.again - 1) / self.counts.people * sampled)
+
+    def sums(self, weights: Floats, shares: Floats, target: Target = "population") -> Sums:
+        """Return weighted sums of the unbiased shares, with their covariance at these shares.
+
+        There is a sum for each row of ``weights``: a row of numbers gives their mean over people,
+        a row of zeros and ones the share of a group of answers.
+        """
+        rows = np.atleast_2d(np.asarray(weights, np.float64))
+        return Sums(rows @ self.unbiased, self._covariance_of_sums(rows, shares, target))
+
+    def _covariance_of_sums(self, rows: Floats, shares: Floats, target: Target) -> Floats:
+        return np.asarray(rows @ self.covariance_of(shares, target) @ rows.T)
 
     @property
     def has_covariance(self) -> bool:

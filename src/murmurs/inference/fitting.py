@@ -6,7 +6,9 @@ from murmurs.channels.blocks import HadamardBlocks
 from murmurs.channels.hashed import Sketch
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.channels.product import ProductChannel
+from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
+from murmurs.inference.direct import DirectFit
 from murmurs.inference.fit import Fit
 from murmurs.inference.hadamard import BlockFit
 from murmurs.inference.least_squares import hashed_fit
@@ -18,7 +20,7 @@ def fitted(counts: Counts) -> Fit:
 
     >>> from murmurs import KRR, Hadamard
     >>> [type(fitted(kind(k=4, epsilon=1.0).count([0, 1]))).__name__ for kind in (KRR, Hadamard)]
-    ['Fit', 'BlockFit']
+    ['DirectFit', 'BlockFit']
     """
     match counts.channel:
         case ProductChannel():
@@ -27,5 +29,7 @@ def fitted(counts: Counts) -> Fit:
             return BlockFit(counts)
         case Sketch() | NGramsChannel():
             return hashed_fit(counts)
+        case Symmetric():
+            return DirectFit(counts)
         case _:
             return Fit(counts)
