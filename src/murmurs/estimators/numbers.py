@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,8 @@ from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.estimators.estimation import Estimate
 from murmurs.estimators.statistic import Statistic
 from murmurs.inference.fit import Target
-from murmurs.inference.linear import (
-    Sums,
-    group_limits,
-    largest_value,
-    share_limits,
-    weighted_sums,
-)
+from murmurs.inference.linear import corrected_sums, group_limits, largest_value, share_limits
+from murmurs.inference.sums import Sums
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
@@ -88,15 +82,9 @@ class NumberEstimate(Estimate):
         own = {field.name: getattr(found, field.name) for field in dataclasses.fields(Estimate)}
         return cls(**own, scale=scale)
 
-    @cached_property
-    def _covariances(self) -> dict[Target, Floats]:
-        return {}
-
     def sums(self, weights: Floats, target: Target = "population") -> Sums:
         """Return unbiased sums of the shares with these weights, a row each, with their noise."""
-        if target not in self._covariances:
-            self._covariances[target] = self.fit.covariance_of(self.plausible, target)
-        return weighted_sums(self.unbiased, self._covariances[target], weights)
+        return corrected_sums(self.fit, weights, self.plausible, target)
 
     def _near(self, values: Floats, sums: Sums) -> Floats:
         """Return values of the estimator's shares, moved to within a standard error if need be."""

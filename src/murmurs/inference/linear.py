@@ -8,12 +8,12 @@ corrected by what is missing to one, as far as that makes its noise smaller.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
-from murmurs.inference.fit import Fit
+from murmurs.inference.fit import Fit, Target
 from murmurs.inference.intervals import Scale, limits
+from murmurs.inference.sums import Sums
 from murmurs.inference.tails import Support, tail_limits
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import normal_quantile
@@ -25,37 +25,25 @@ DRAWS = 4000
 """Draws of a normal process for the largest of its values; its 95 % quantile is off by 1 %."""
 
 
-class Sums(NamedTuple):
-    """Sums of shares, and their covariance."""
-
-    values: Floats
-    covariance: Floats
-
-    @property
-    def errors(self) -> Floats:
-        """The standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    def __sub__(self, other: Sums) -> Sums:
-        """Return the differences from sums that are independent of these."""
-        return Sums(self.values - other.values, self.covariance + other.covariance)
-
-
-def weighted_sums(unbiased: Floats, covariance: Floats, weights: Floats) -> Sums:
+def corrected_sums(fit: Fit, weights: Floats, shares: Floats, target: Target) -> Sums:
     """Return the sums of shares with these weights, one row for each sum.
 
-    >>> print(weighted_sums(np.array([0.5, 0.4]), np.eye(2), np.array([[1.0, 0.0]])))
-    Sums(values=array([0.55]), covariance=array([[0.5]]))
+    >>> from murmurs import OUE
+    >>> from murmurs.inference.fitting import fitted
+    >>> fit = fitted(OUE(k=3, epsilon=1.0).simulate([50, 30, 20], np.random.default_rng(1)))
+    >>> everybody = corrected_sums(fit, np.ones((1, 3)), np.full(3, 1 / 3), "respondents")
+    >>> bool(abs(everybody.values[0] - 1) < 1e-9), bool(everybody.errors[0] < 1e-6)
+    (True, True)
     """
-    weights = np.atleast_2d(weights)
-    shared = covariance.sum(axis=1)
-    total, spread = float(shared.sum()), float(np.trace(covariance))
-    found, noise = weights @ unbiased, weights @ covariance @ weights.T
-    if total > 1e-9 * spread:
-        lean = weights @ shared / total
-        found = found + lean * (1 - unbiased.sum())
+    rows = np.atleast_2d(weights)
+    found = fit.sums(np.vstack([rows, np.ones(rows.shape[1])]), shares, target)
+    values, noise = found.values[:-1], found.covariance[:-1, :-1]
+    shared, total = found.covariance[:-1, -1], float(found.covariance[-1, -1])
+    if total > 1e-9 * float(np.trace(noise)):
+        lean = shared / total
+        values = values + lean * (1 - found.values[-1])
         noise = noise - np.outer(lean, lean) * total
-    return Sums(found, noise)
+    return Sums(values, noise)
 
 
 def share_limits(sums: Sums, level: float) -> Floats:
@@ -92,7 +80,8 @@ def _law_of(n: int, hit: Fraction, miss: Fraction, size: int, sampled: bool) -> 
 
 
 def _tail_limits(counts: Integers, law: Support, level: float, start: Floats) -> Floats:
-    return tail_limits(counts, law, level, start[None, :])[0]
+    found: Floats = tail_limits(counts, law, level, start[None, :])
+    return np.asarray(found[0])
 
 
 def largest_value(covariance: Floats, level: float, *, one_sided: bool = False) -> float:
