@@ -233,7 +233,7 @@ def run(source: KeyedBulk, rows: NDArray[Any], program: list[tuple[str, int]]) -
             "chance": lambda x=x: source.chance(x, n, 2**16),  # type: ignore[misc]
             "wide": lambda x=x: source.wide(2**61 + 1 + x, n),  # type: ignore[misc]
             "packed": lambda x=x: source.packed(x + 1, n * (x % 40), 2**70).reshape(n, x % 40),  # type: ignore[misc]
-            "subsets": lambda x=x: source.subsets(rows % 9 - 1, 9 + x % 200, 1 + x % 9),  # type: ignore[misc]
+            "subsets": lambda x=x: source.subsets(rows % 9 - 1, 10 + x % 200, 1 + x % 9),  # type: ignore[misc]
             "each": lambda: [[one.below(1000), one.chance(2**50)] for one in source.each(n)],
         }
         drawn_by_row = verbs[verb]()
