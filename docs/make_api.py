@@ -64,6 +64,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         (
             *("Mechanism", "OpenMechanism", "CustomMechanism"),
             *("KRR", "Subset", "OUE", "SUE", "Hadamard", "ProjectiveGeometry", "LocalHashing"),
+            "SquareWave",
             *("CountMeanSketch", "HadamardSketch", "BasicRappor", "LOSUE", "LOLOHA"),
             *("PermutedRR", "PermutedRappor", "ORR", "ORappor", "Rappor", "Prefixes", "Product"),
             *("Design", "warner", "forced_response", "unrelated_question", "crosswise"),

@@ -35,6 +35,7 @@ from murmurs import (
     PermutedRR,
     ProjectiveGeometry,
     Rappor,
+    SquareWave,
     Subset,
 )
 from murmurs.mechanisms import Among, BooleanRappor, NGrams, Over, OverNGrams, Prefixes, Product
@@ -101,6 +102,14 @@ def losue(m: LOSUE, x: int) -> Law:
 def subset(m: Subset, x: int) -> Law:
     sets = list(itertools.combinations(range(m.k), m.w))
     return two_stage(m.truth, [s for s in sets if x in s], sets)
+
+
+def square_wave(m: SquareWave, x: int) -> Law:
+    """Reports stand for places around the answer: on a circle, or with b more at both ends."""
+    near = range(x - m.b, x + m.b + 1)
+    if m.circular:
+        return two_stage(m.truth, {place % m.k for place in near}, range(m.k))
+    return two_stage(m.truth, [place + m.b for place in near], range(m.k + 2 * m.b))
 
 
 def hadamard(m: Hadamard, x: int) -> Law:
@@ -332,6 +341,7 @@ BY_KIND: dict[type[Mechanism[Any]], Callable[[Any, int], Law]] = {
     Hadamard: hadamard,
     ProjectiveGeometry: projective,
     LocalHashing: local_hashing,
+    SquareWave: square_wave,
     CountMeanSketch: count_mean_sketch,
     HadamardSketch: hadamard_sketch,
     LOSUE: losue,
@@ -362,6 +372,9 @@ SMALL: list[Mechanism[Any]] = [
     ProjectiveGeometry(k=6, epsilon=1.0, q=2, t=3),
     ProjectiveGeometry(k=10, epsilon=1.5, q=3, t=3),
     LocalHashing(k=4, epsilon=1.0, g=3),
+    SquareWave(k=6, epsilon=1.0, b=2),
+    SquareWave(k=4, epsilon=2.0, b=4),
+    SquareWave(k=7, epsilon=1.5, b=1, circular=True),
     CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3, salt=11),
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
     LOSUE(k=3, epsilon=1.0, epsilon_permanent=2.5),

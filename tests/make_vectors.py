@@ -39,6 +39,7 @@ from murmurs import (
     Product,
     ProjectiveGeometry,
     Rappor,
+    SquareWave,
     Subset,
     Survey,
 )
@@ -95,6 +96,10 @@ CASES: list[Mechanism[Any]] = [
     LocalHashing(k=4, epsilon=1.0, g=3),
     LocalHashing(k=1000, epsilon=2.0, g=2),
     LocalHashing(k=50_000, epsilon=6.0, g=404),
+    SquareWave(k=6, epsilon=1.0, b=2),
+    SquareWave(k=300, epsilon=1.0),
+    SquareWave(k=7, epsilon=1.5, b=1, circular=True),
+    SquareWave(k=24, epsilon=1.0, circular=True),
     CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3, salt=11),
     CountMeanSketch(k=1000, epsilon=2.0, rows=300, width=20, salt=2**32 - 1),
     HadamardSketch(k=5, epsilon=1.0, rows=2, width=4, salt=3),
@@ -143,6 +148,7 @@ OPEN_CASES: list[tuple[ORR | ORappor | Rappor | Prefixes | NGrams | OpenProduct,
 
 KRR_5, KRR_300 = KRR(k=5, epsilon=1.0), KRR(k=300, epsilon=1.0)
 HADAMARD = Hadamard(k=7, epsilon=2.0, blocks=3)
+WAVE, CIRCLE = SquareWave(k=6, epsilon=1.0, b=2), SquareWave(k=7, epsilon=1.5, b=1, circular=True)
 POINTS = ProjectiveGeometry(k=6, epsilon=1.0, q=2, t=3)
 SIGNS = HadamardSketch(k=5, epsilon=1.0, rows=3, width=4)
 SUE_8, OUE_5 = SUE(k=8, epsilon=1.0), OUE(k=5, epsilon=1.0)
@@ -179,6 +185,8 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor | NGrams | OpenProduct, str, str]
     (KRR_300, "ffff", "65535 is outside 0..299"),
     (HADAMARD, "0c", "12 is outside 0..11"),
     (POINTS, "07", "7 is outside 0..6"),
+    (WAVE, "0a", "10 is outside 0..9"),
+    (CIRCLE, "07", "7 is outside 0..6"),
     (SIGNS, "18", "24 is outside 0..23"),
     (SUE_8, "", "0 bytes are not reports of 1 bytes each"),
     (SUE_8, "0000", "2 bytes are not reports of 1 bytes each"),

@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
         Product,
         ProjectiveGeometry,
         Rappor,
+        SquareWave,
         Subset,
     )
     from murmurs.mechanisms.designs.known import (
@@ -145,6 +146,7 @@ __all__ = [
     "Screening",
     "Secure",
     "Seeded",
+    "SquareWave",
     "Strength",
     "Subset",
     "Survey",
@@ -254,6 +256,7 @@ _HOMES = {
         "Product",
         "ProjectiveGeometry",
         "Rappor",
+        "SquareWave",
         "Subset",
     ),
     "murmurs.mechanisms.designs.known": (

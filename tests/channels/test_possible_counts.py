@@ -27,6 +27,7 @@ from murmurs import (
     PermutedRR,
     ProjectiveGeometry,
     Rappor,
+    SquareWave,
     Subset,
 )
 from murmurs.mechanisms import BY_NAME, OPEN, Prefixes
@@ -46,6 +47,8 @@ LISTED: list[tuple[Any, int]] = [  # with how many reports
     (Subset(k=5, epsilon=1.0, w=2), 3),
     (Subset(k=5, epsilon=1.0, w=3), 3),
     (Subset(k=5, epsilon=1.0, w=4), 3),
+    (SquareWave(k=3, epsilon=1.0, b=1), 3),
+    (SquareWave(k=5, epsilon=1.0, b=1, circular=True), 3),
     (Hadamard(k=3, epsilon=1.0, blocks=1), 3),
     (Hadamard(k=5, epsilon=1.0, blocks=2), 2),
     (ProjectiveGeometry(k=6, epsilon=1.0, q=2, t=3), 2),

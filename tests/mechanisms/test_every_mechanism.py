@@ -512,7 +512,7 @@ def test_an_epsilon_that_is_no_number_is_refused(kind: Any, epsilon: Any) -> Non
 def test_a_k_outside_is_refused(kind: Any, k: int) -> None:
     rest = {"f": 0.5, "p": 0.25, "q": 0.75} if kind is mm.BasicRappor else {"epsilon": 1.0}
     rest |= more_for(kind, 1.0)
-    with pytest.raises(ValueError, match=f"k must be from 2 to 1000000, not {k}"):
+    with pytest.raises(ValueError, match=f"k must be from 2 to {kind.largest_k}, not {k}"):
         kind(k=k, **rest)
     with pytest.raises(TypeError, match=r"k must be a whole number, not 4\.0"):
         kind(k=4.0, **rest)
@@ -532,6 +532,7 @@ def extreme(kind: Any, k: int, epsilon: float) -> AnyMechanism:
 @pytest.mark.parametrize("epsilon", EXTREME)
 @pytest.mark.parametrize("k", [2, 3, 1000, 10**6])
 def test_extreme_parameters_keep_their_promise(kind: Any, epsilon: float, k: int) -> None:
+    k = min(k, kind.largest_k)
     mechanism = extreme(kind, k, epsilon)
     assert 0 < mechanism.epsilon_realised <= epsilon
     assert 1 < mechanism.ratio <= exp_below(epsilon)
@@ -548,6 +549,7 @@ def test_extreme_parameters_keep_their_promise(kind: Any, epsilon: float, k: int
 @pytest.mark.parametrize("k", [2, 3, 1000])
 def test_extreme_parameters_are_inverted(kind: Any, k: int) -> None:
     """Expected counts give the shares back, unless they are averaged over hash functions."""
+    k = min(k, 200) if kind is mm.SquareWave else k  # a matrix for each epsilon takes seconds
     shares = np.arange(1.0, k + 1) / (k * (k + 1) / 2)
     for epsilon in EXTREME:
         channel = extreme(kind, k, epsilon).channel
@@ -559,7 +561,11 @@ def test_extreme_parameters_are_inverted(kind: Any, k: int) -> None:
 @kinds
 @pytest.mark.parametrize("k", [2, 3, 1000])
 def test_errors_shrink_from_one_extreme_to_the_other(kind: Any, k: int) -> None:
-    if kind in (mm.PermutedRR, mm.PermutedRappor):  # equations in a thousand unknowns take seconds
+    if kind in (
+        mm.PermutedRR,
+        mm.PermutedRappor,
+        mm.SquareWave,
+    ):  # equations in a thousand unknowns take seconds
         k = min(k, 50)
     for loss in ("expected_l1", "expected_l2"):
         losses = [getattr(extreme(kind, k, e).channel, loss)(1000, sampled=True) for e in EXTREME]

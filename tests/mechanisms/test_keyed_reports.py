@@ -55,6 +55,8 @@ MECHANISMS: list[Any] = [
     mm.Product((mm.dice("1/3", ("a", "b", "c")), mm.KRR(k=2, epsilon=1.0))),
     mm.Product((mm.ProjectiveGeometry(k=20, epsilon=1.0), mm.OUE(k=20, epsilon=1.0))),
     mm.Product((ORR.over(STRINGS[:9]), Coins(k=3, epsilon=2.2), mm.Subset(k=5, epsilon=1.0))),
+    mm.SquareWave(k=300, epsilon=1.0),
+    mm.SquareWave(k=24, epsilon=1.0, circular=True),
     # Strings
     ORR,
     mm.ORappor(epsilon=2.0, width=16, cohorts=8, hashes=2),

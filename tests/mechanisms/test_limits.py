@@ -73,7 +73,7 @@ def test_every_kind_is_among_the_examples() -> None:
 def test_a_huge_parameter_is_refused_shortly(mechanism: Any, huge: int) -> None:
     given = parameters(mechanism)
     for name, value in given.items():
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and not isinstance(value, bool):
             with pytest.raises(ValueError, match=name) as error:
                 type(mechanism)(**{**given, name: huge})
             assert len(str(error.value)) < 200
@@ -229,7 +229,7 @@ def test_what_is_chosen_stays_within_the_limits(kind: Any) -> None:
         return
     rest = {"epsilon_permanent": 10.0} if kind in (mm.LOSUE, mm.LOLOHA) else {}
     for k, epsilon in ((LARGEST_K, 0.5), (LARGEST_K, 9.0), (2, 0.5), (70_000, 3.0)):
-        made = kind(k=k, epsilon=epsilon, **rest)
+        made = kind(k=min(k, kind.largest_k), epsilon=epsilon, **rest)
         assert np.prod(made.channel.cells) <= MOST_CELLS
 
 

@@ -211,6 +211,14 @@ def projective(m: Fields, x: int, r: Chance) -> int:
     return points(q, len(after)) + sum(int(d * q**i) for i, d in enumerate(reversed(after)))
 
 
+def square_wave(m: Fields, x: int, r: Chance) -> int:
+    k, b = m["k"], m["b"]
+    if not r.chance(m["truth"]):
+        return r.below(k if m["circular"] else k + 2 * b)
+    d = r.below(2 * b + 1)
+    return (x + d - b) % int(k) if m["circular"] else x + d
+
+
 def local_hashing(m: Fields, x: int, r: Chance) -> list[int]:
     s = r.below(2**32)
     return [s, bucket(x, s, m["g"]) if r.chance(m["truth"]) else r.below(m["g"])]
@@ -308,6 +316,7 @@ ALONE: dict[str, Callable[[Fields, Any, Chance], Any]] = {
     "Hadamard": hadamard,
     "ProjectiveGeometry": projective,
     "LocalHashing": local_hashing,
+    "SquareWave": square_wave,
     "LOLOHA": loloha,
     "HadamardSketch": hadamard_sketch,
     "NGrams": ngrams,

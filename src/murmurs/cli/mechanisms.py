@@ -25,7 +25,8 @@ def command(k: int, epsilon: float, respondents: int, form: Form) -> None:
     Each person sends one report. The error is the root mean square error of an unbiased share when
     all answers are equally common. "epsilon realised" is that of the integer probabilities, rounded
     up, "bits" the information in a report (log2 of the number of possible reports), and "bytes" its
-    size. Mechanisms for repeated reports, which have two epsilons, are left out.
+    size. Mechanisms for repeated reports, which have two epsilons, are left out, and
+    so are those that do not take so many answers.
 
     \b
     Example:
@@ -34,6 +35,8 @@ def command(k: int, epsilon: float, respondents: int, form: Form) -> None:
     found = []
     for name, kind in BY_NAME.items():
         if issubclass(kind, Longitudinal):  # an epsilon alone does not describe them
+            continue
+        if k > kind.largest_k:
             continue
         mechanism = kind(k=k, epsilon=epsilon)  # type: ignore[call-arg]
         error = math.sqrt(mechanism.channel.expected_l2(respondents) / k)

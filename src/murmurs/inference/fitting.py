@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from murmurs.channels.blocks import HadamardBlocks
 from murmurs.channels.hashed import Sketch
+from murmurs.channels.histogram import Histogram
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.channels.product import ProductChannel
 from murmurs.channels.symmetric import Symmetric
@@ -29,7 +30,7 @@ def fitted(counts: Counts) -> Fit:
             return BlockFit(counts)
         case Sketch() | NGramsChannel():
             return hashed_fit(counts)
-        case Symmetric():
+        case Symmetric() | Histogram():
             return DirectFit(counts)
         case _:
             return Fit(counts)

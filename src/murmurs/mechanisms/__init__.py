@@ -15,6 +15,7 @@ from murmurs.mechanisms.closed.hadamard import Hadamard
 from murmurs.mechanisms.closed.krr import KRR
 from murmurs.mechanisms.closed.local_hashing import LocalHashing
 from murmurs.mechanisms.closed.projective import ProjectiveGeometry
+from murmurs.mechanisms.closed.square_wave import SquareWave
 from murmurs.mechanisms.closed.subset import Subset
 from murmurs.mechanisms.closed.unary import OUE, SUE
 from murmurs.mechanisms.custom import CustomMechanism
@@ -71,6 +72,7 @@ __all__ = [
     "Product",
     "ProjectiveGeometry",
     "Rappor",
+    "SquareWave",
     "Subset",
     "counts_from_document",
     "from_document",
@@ -94,6 +96,7 @@ BY_NAME: dict[str, type[Mechanism[Any]]] = {
         LOLOHA,
         PermutedRR,
         PermutedRappor,
+        SquareWave,
     )
 }
 """Mechanisms with a fixed list of answers, by the names that survey files have."""

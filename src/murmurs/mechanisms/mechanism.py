@@ -13,7 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,6 +238,8 @@ class Mechanism(AnyMechanism[Report]):
     """A way to answer one question privately, with answers 0..k-1."""
 
     k: int
+    largest_k: ClassVar[int] = LARGEST_K
+    """The most answers."""
 
     @abstractmethod
     def _encode_one(self, answer: int, random: Randomness) -> Report:
@@ -350,7 +352,7 @@ class Mechanism(AnyMechanism[Report]):
 
     def _settle(self) -> None:
         """Check k and epsilon, which all mechanisms have."""
-        self._set(k=whole(self.k, "k", 2, LARGEST_K), epsilon=check_epsilon(self.epsilon))
+        self._set(k=whole(self.k, "k", 2, self.largest_k), epsilon=check_epsilon(self.epsilon))
 
 
 class OpenMechanism(AnyMechanism[Report]):
