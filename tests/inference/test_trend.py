@@ -24,7 +24,7 @@ import murmurs as mm
 from murmurs import estimators
 from murmurs.counts import Counts, People
 from murmurs.estimators.estimation import Estimate
-from murmurs.inference.difference import common_shares
+from murmurs.inference.comparable import common_shares
 from murmurs.inference.fit import Fit, Target
 from murmurs.inference.trend import Trend, trend
 from murmurs.mechanisms.mechanism import Mechanism
@@ -312,12 +312,16 @@ def test_every_form_has_the_same_numbers() -> None:
 def test_the_table_has_a_row_per_answer_and_a_column_per_period() -> None:
     found = trend(dict(zip(("may", "june", "july"), weeks(), strict=True)))
     lines = found.table().splitlines()
-    assert lines[0].split() == ["answer", "may", "june", "july", "p-value"]
+    head = ["answer", "may", "june", "july", "p-value", "slope", "p of slope"]
+    assert re.split(r" {2,}", lines[0]) == head
     assert [line.split()[0] for line in lines[2:8:2]] == ["water", "mate", "tea"]
     low, high = found.interval()[:, found.order]
-    for line, *limits in zip(lines[3:8:2], low, high, strict=True):
+    assert found.slopes is not None
+    slopes = found.slopes.interval(0.95)[:, found.order].T
+    for line, (least, most), *limits in zip(lines[3:8:2], slopes, low, high, strict=True):
         both = zip(*limits, strict=True)
         wanted = [f"{100 * a:.1f} … {100 * b:.1f}" for a, b in both]
+        wanted.append(f"{100 * least:+.1f} … {100 * most:+.1f}")
         assert re.split(r" {2,}", line.strip()) == wanted
     assert "\n… and 2 more\n" in found.table(limit=1)
     assert found.conclusion in str(found)

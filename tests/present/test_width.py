@@ -83,7 +83,7 @@ def test_twelve_weeks_are_in_tables_below_each_other_with_every_number() -> None
     ):
         assert f"{100 * share:.1f} %" in text
         assert f"{100 * low:.1f} … {100 * high:.1f}" in text
-    assert text.endswith("\n\nBelow each share is its 95 % interval.")
+    assert text.endswith("\n\nBelow each share and slope is its 95 % interval.")
     assert "80 % interval" in found.table(level=0.8)
 
 

@@ -78,6 +78,11 @@ class HadamardBlocks(Channel):
             n * float(self.truth)
         )
 
+    def functional(self, weights: Floats, n: int) -> Floats:
+        """Return the transform of the weights in each block, divided by truth."""
+        lines = np.array([walsh.transform(self.to_rows(row)).ravel() for row in weights])
+        return np.asarray(lines / float(self.truth))
+
     def noise(self, shares: Floats, n: float) -> tuple[Floats, Floats]:
         """Return the variance of a sum of signs, which are 0 outside the answer's block."""
         truth = float(self.truth)

@@ -49,7 +49,7 @@ from murmurs.survey.rounds import people_of
     "population they were sampled from (the default for different people).",
 )
 @level_option
-@flag("--groups", "The files are groups without an order: --plot draws marks instead of lines.")
+@flag("--groups", "The files are groups without an order: no slopes, and --plot draws marks.")
 @asked_option
 @candidates
 @printed("csv", "json", plot=True)
@@ -103,9 +103,10 @@ def command(
         if names is None and not groups:
             _note_order(called)
         question, estimates = estimates_of(counts, candidates, complete, asked)
-    found = trend(estimates, called, people=between, target=target)
-    size = found.plot_size(joined=not groups)
-    save_plot(lambda axes: found.plot(axes, level, joined=not groups), plot, size=size)
+    unordered = groups or by == "segment"
+    found = trend(estimates, called, people=between, target=target, groups=unordered)
+    size = found.plot_size()
+    save_plot(lambda axes: found.plot(axes, level), plot, size=size)
     reports = numbered(sum(estimate.n for estimate in estimates), "report")
     form.show(
         json=lambda: {"question": question.name, **found.to_document(level)},

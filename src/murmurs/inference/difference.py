@@ -6,21 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import check_name
 from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
-from murmurs.inference.fit import Fit, Target
+from murmurs.inference.comparable import Comparable, common_shares
+from murmurs.inference.contrasts import readings
+from murmurs.inference.fit import Target
 from murmurs.inference.many_answers import smallest_p_value
+from murmurs.inference.of_numbers import OfNumbers, scale_of
+from murmurs.inference.order import Order, order_of
+from murmurs.inference.statistic import Statistic
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import chi_square_tail, normal_tail
 from murmurs.present import frames
 from murmurs.present.layout import fold
 from murmurs.present.plots import plot_changes
 from murmurs.present.text import changes_table, p_text, printable, shown_digits
+from murmurs.scales.figures import Figure, Quantile
+from murmurs.scales.scale import Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,44 +42,6 @@ FEW_PEOPLE = 30
 
 FEW_CHANGED = 2
 """Changed reports per answer below which the noise among respondents is not nearly normal."""
-
-
-class Comparable(Protocol):
-    """What a comparison needs from an estimate."""
-
-    @property
-    def fit(self) -> Fit:
-        """The unbiased shares with their noise."""
-        ...
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the answers, if there are any."""
-        ...
-
-    @property
-    def plausible(self) -> Floats:
-        """Shares on the simplex, to compute the noise."""
-        ...
-
-    def standard_errors(self, target: Target, shares: Floats | None = None) -> Floats:
-        """Return the standard errors of the unbiased shares, at these shares or the estimated."""
-        ...
-
-    def score_interval(self, level: float, target: Target) -> Floats:
-        """Return limits of the unbiased shares that may lie below zero."""
-        ...
-
-
-def common_shares(sides: Sequence[Comparable]) -> Floats:
-    """Return the shares of all people together, which all sides have if nothing changed.
-
-    A test of "nothing changed" takes the noise there. Taken at each side's own shares, rare answers
-    that happen to be missing on one side would seem to have no noise, and the test would reject too
-    often.
-    """
-    people = [side.fit.counts.people for side in sides]
-    return np.average([side.plausible for side in sides], axis=0, weights=people)
 
 
 def few_people(sides: Sequence[Comparable]) -> tuple[str, ...]:
@@ -130,13 +99,17 @@ _HEADING = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Difference(frames.TabularAtLevel):
+class Difference(frames.TabularAtLevel, OfNumbers[Statistic]):
     """The shares of one estimate minus those of another, computed from the unbiased shares.
 
     The two must come from different people. For the population, the noise includes the sampling of
     both; for the respondents, it is only the privacy noise. ``names`` are those of the two, such as
     ("law", "arts"); tables and plots then speak of the difference "law minus arts" instead of a
     change.
+
+    If answers are numbers or ordered, `mean`, `median`, `quantile`, `between`, `above` and `top`
+    are differences of these with their intervals and p-values, and `order` compares the two
+    distributions.
     """
 
     this: Comparable
@@ -236,6 +209,23 @@ class Difference(frames.TabularAtLevel):
         covariance = sum(side.fit.covariance_of(common, self.target) for side in sides)
         statistic, freedom, _ = squared_distance(self.shares, np.asarray(covariance))
         return chi_square_tail(statistic, freedom)
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the answers, if they are numbers or ordered."""
+        return scale_of((self.this, self.other))
+
+    def _of_numbers(self, asked: Figure | Quantile, level: float) -> Statistic:
+        found = readings(self.sides, self.scale, asked, level, self.target)
+        name = f"change of the {asked.name}"
+        if self.names is not None:
+            name = f"{asked.name}, {self.heading}:"
+        return found.difference.of(found, name, self.scale, asked)
+
+    def order(self) -> Order:
+        """Test whether the people of this estimate tend to have larger numbers; see `Order`."""
+        names = ("this", "the other") if self.names is None else self.names
+        return order_of(self.sides, self.scale, self.target, names)
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:
         """Return the columns of the table: answer, change, low, high, p_value."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from murmurs.channels.blocks import HadamardBlocks
 from murmurs.inference.block_tails import BlockLaw, block_limits
-from murmurs.inference.fit import Fit
+from murmurs.inference.direct import DirectFit
 from murmurs.inference.intervals import Scale
 from murmurs.numerics import walsh
 from murmurs.numerics.arrays import Floats
@@ -22,7 +22,7 @@ ENOUGH_REPORTS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class BlockFit(Fit):
+class BlockFit(DirectFit):
     """The transform of each block, refined by the totals of the blocks and by weights."""
 
     @property

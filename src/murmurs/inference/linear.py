@@ -2,12 +2,17 @@
 
 They come from the unbiased shares and their covariance, so they are unbiased themselves, whatever
 the distribution. All shares add up to one, and where the unbiased ones need not, each sum is
-corrected by what is missing to one, as far as that makes its noise smaller.
+corrected by what is missing to one, as far as that makes its noise smaller: of all linear
+estimates from the shares it is then the unbiased one with the least noise.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,8 +20,8 @@ from murmurs.inference.fit import Fit, Target
 from murmurs.inference.intervals import Scale, limits
 from murmurs.inference.sums import Sums
 from murmurs.inference.tails import Support, tail_limits
-from murmurs.numerics.arrays import Floats, Integers
-from murmurs.numerics.special import normal_quantile
+from murmurs.numerics.arrays import Floats
+from murmurs.numerics.special import normal_quantile, normal_tail
 
 _NO_NOISE = 1e-24
 """The variance of a sum that is known exactly, so that nothing is divided by zero."""
@@ -24,54 +29,108 @@ _NO_NOISE = 1e-24
 DRAWS = 4000
 """Draws of a normal process for the largest of its values; its 95 % quantile is off by 1 %."""
 
+FEW_DRAWS = 40
+"""Draws above a value that say too little about its probability if there are fewer."""
 
-def corrected_sums(fit: Fit, weights: Floats, shares: Floats, target: Target) -> Sums:
-    """Return the sums of shares with these weights, one row for each sum.
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """Sums with weights, corrected by what the unbiased shares lack to one.
+
+    That is the same as other weights, plus a constant.
+    """
+
+    fit: Fit
+    weights: Floats
+    constant: Floats
+
+    def sums(self, shares: Floats, target: Target) -> Sums:
+        """Return the sums, with their noise at these shares."""
+        found = self.fit.sums(self.weights, shares, target)
+        return Sums(found.values + self.constant, found.covariance)
+
+
+def corrected(fit: Fit, weights: Floats, shares: Floats) -> Corrected:
+    """Return sums with these weights, a row each, corrected so that noise is least at the shares.
 
     >>> from murmurs import OUE
     >>> from murmurs.inference.fitting import fitted
     >>> fit = fitted(OUE(k=3, epsilon=1.0).simulate([50, 30, 20], np.random.default_rng(1)))
-    >>> everybody = corrected_sums(fit, np.ones((1, 3)), np.full(3, 1 / 3), "respondents")
-    >>> bool(abs(everybody.values[0] - 1) < 1e-9), bool(everybody.errors[0] < 1e-6)
+    >>> everybody = corrected(fit, np.ones((1, 3)), np.full(3, 1 / 3))
+    >>> found = everybody.sums(np.full(3, 1 / 3), "respondents")
+    >>> bool(abs(found.values[0] - 1) < 1e-9), bool(found.errors[0] < 1e-6)
     (True, True)
     """
-    rows = np.atleast_2d(weights)
-    found = fit.sums(np.vstack([rows, np.ones(rows.shape[1])]), shares, target)
-    values, noise = found.values[:-1], found.covariance[:-1, :-1]
-    shared, total = found.covariance[:-1, -1], float(found.covariance[-1, -1])
-    if total > 1e-9 * float(np.trace(noise)):
-        lean = shared / total
-        values = values + lean * (1 - found.values[-1])
-        noise = noise - np.outer(lean, lean) * total
-    return Sums(values, noise)
+    rows = np.atleast_2d(np.asarray(weights, np.float64))
+    everybody = np.ones((1, rows.shape[1]))
+    few = np.vstack([rows[len(rows) // 2], everybody])
+    one, total = np.diag(fit.sums(few, shares, "respondents").covariance).tolist()
+    if total <= 1e-9 * one:  # they add up to one already
+        return Corrected(fit, rows, np.zeros(len(rows)))
+    noise = fit.sums(np.vstack([rows, everybody]), shares, "respondents").covariance
+    lean = noise[:-1, -1] / total
+    return Corrected(fit, rows - np.outer(lean, everybody), lean)
 
 
-def share_limits(sums: Sums, level: float) -> Floats:
-    """Return lower and upper limits of sums that are shares, in two rows, between 0 and 1."""
-    noise = Scale(np.maximum(np.diag(sums.covariance), _NO_NOISE), np.zeros(len(sums.values)), 0.0)
-    low, high = limits(sums.values, noise, level).T
-    up, down = 1 - limits(1 - sums.values, noise, level).T
+def share_limits(sums: Sums, level: float, scale: Scale | None = None) -> Floats:
+    """Return lower and upper limits of sums that are shares, in two rows, between 0 and 1.
+
+    ``scale`` says how the noise depends on the share; without it, it is as large at all shares.
+    """
+    if scale is None:
+        variance = np.maximum(np.diag(sums.covariance), _NO_NOISE)
+        scale = Scale(variance, np.zeros(len(variance)), 0.0)
+    turned = Scale(scale.constant + scale.slope - scale.bend, scale.bend * 2 - scale.slope, 0.0)
+    turned = Scale(turned.constant, turned.slope, scale.bend)
+    low, high = limits(sums.values, scale, level).T
+    up, down = 1 - limits(1 - sums.values, turned, level).T
     upper_half = sums.values > 0.5
     return np.stack([np.where(upper_half, down, low), np.where(upper_half, up, high)])
 
 
+def group_scale(own: Corrected, members: Floats, shares: Floats, target: Target) -> Scale:
+    """Return how the noise of the share of a group depends on this share.
+
+    Within the group, and outside of it, answers are in proportion to ``shares``.
+    """
+    inside, outside = (_within(shares, part) for part in (members, 1 - members))
+    at = [own.sums(part, "respondents").covariance[0] for part in (outside, inside, shares)]
+    none, everybody, here = (np.maximum(variance, _NO_NOISE) for variance in at)
+    slope, share = everybody - none, float(members @ shares)
+    if not np.allclose(none + slope * share, here, rtol=1e-6):  # as with collisions
+        none, slope = here, np.zeros_like(here)
+    if target == "respondents":
+        return Scale(none, slope, 0.0)
+    counts = own.fit.counts
+    sampled = counts.again / counts.people
+    return Scale(none, slope + sampled, sampled)
+
+
+def _within(shares: Floats, members: Floats) -> Floats:
+    own = shares * members
+    total = float(own.sum())
+    return own / total if total > 0 else members / members.sum()
+
+
 def group_limits(fit: Fit, groups: Floats, start: Floats, level: float, sampled: bool) -> Floats:
-    """Return limits of the shares of groups of answers, exact where each report counts in a cell.
+    """Return limits of the shares of groups of answers, exact where each report is in one cell.
 
     ``groups`` has a row of zeros and ones for each group, ``start`` the limits of `share_limits`.
     If a report supports one answer, those that support any answer of a group are binomial.
     """
     support = fit.support
-    if support is None or not fit.channel.is_histogram or fit.counts.again > 1:
+    if support is None or fit.counts.again > 1:
         return start
     counts, hit, miss = support
+    if hit + (len(counts) - 1) * miss != 1:
+        return start
     out = start.copy()
     for row, members in enumerate(groups > 0):
         size = int(members.sum())
         if 0 < size < len(members):
             law = _law_of(fit.n, hit, miss, size, sampled)
             own = np.array([int(counts[members].sum())])
-            out[:, row] = _tail_limits(own, law, level, start[:, row])
+            out[:, row] = tail_limits(own, law, level, start[None, :, row])[0]
     return out
 
 
@@ -79,38 +138,47 @@ def _law_of(n: int, hit: Fraction, miss: Fraction, size: int, sampled: bool) -> 
     return Support(n, hit + (size - 1) * miss, size * miss, sampled)
 
 
-def _tail_limits(counts: Integers, law: Support, level: float, start: Floats) -> Floats:
-    found: Floats = tail_limits(counts, law, level, start[None, :])
-    return np.asarray(found[0])
-
-
-def largest_value(covariance: Floats, level: float, *, one_sided: bool = False) -> float:
-    """Return what the largest standardised value of a normal process stays below at this level.
+def largest_value(covariance: Floats, level: float) -> float:
+    """Return what all values of a normal process stay below at this level, in standard errors.
 
     It is simulated with a fixed seed, so the same covariance always gives the same number.
     """
-    draws = _standardised(covariance)
+    draws = np.abs(standardised(covariance))
+    alone = normal_quantile(0.5 + level / 2)
     if draws.shape[1] == 0:
-        return 0.0
-    largest = (draws if one_sided else np.abs(draws)).max(axis=1)
-    alone = normal_quantile(level if one_sided else 0.5 + level / 2)
-    return max(float(np.quantile(largest, level)), alone)
+        return alone
+    return max(float(np.quantile(draws.max(axis=1), level)), alone)
 
 
-def exceedance(covariance: Floats, value: float) -> float:
-    """Return the probability that some standardised value of a normal process is above this one."""
-    draws = _standardised(covariance)
-    if draws.shape[1] == 0:
-        return 1.0
-    above = int((draws.max(axis=1) >= value).sum())
-    return (above + 1) / (len(draws) + 1)
+def exceedances(covariance: Floats, values: Sequence[float]) -> list[float]:
+    """Return how probably some value of a normal process exceeds each number of standard errors.
+
+    It is simulated with a fixed seed; where too few draws exceed the number, it is bounded by the
+    probability that the first value does, or that one does and its predecessor does not.
+    """
+    largest = standardised(covariance).max(axis=1)
+    error = np.sqrt(np.diag(covariance))
+    together = np.clip(np.diag(covariance, 1) / (error[:-1] * error[1:]), -1, 1)
+    # The probability of crossing is an integral over the correlation, from this one to 1.
+    angles = float(np.arccos(together).sum()) / (2 * math.pi)
+    found = []
+    for value in values:
+        above = int((largest >= value).sum())
+        bound = float(normal_tail(np.array([value]))[0]) + angles * math.exp(-(value**2) / 2)
+        few = (FEW_DRAWS + 1) / DRAWS
+        found.append(above / DRAWS if above > FEW_DRAWS else min(bound, few))
+    return found
 
 
-def _standardised(covariance: Floats) -> Floats:
+def standardised(covariance: Floats) -> Floats:
+    """Return draws of a normal process in standard errors; values without noise are left out."""
     variance = np.diag(covariance)
     kept = variance > 1e-9 * max(float(variance.max(initial=0.0)), _NO_NOISE)
     own = covariance[np.ix_(kept, kept)] / np.sqrt(np.outer(variance[kept], variance[kept]))
-    values, vectors = np.linalg.eigh(own)
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
-    normals = np.random.default_rng(20200614).standard_normal((DRAWS, len(own)))
-    return np.asarray(normals @ factor.T)
+    factor = np.linalg.cholesky(own + 1e-9 * np.eye(len(own)))
+    return np.asarray(_normals(len(own)) @ factor.T)
+
+
+@lru_cache(maxsize=4)
+def _normals(count: int) -> Floats:
+    return np.random.default_rng(20200614).standard_normal((DRAWS, count))

@@ -1,9 +1,10 @@
-"""Trends: the shares of several periods or groups side by side, and tests whether they differ.
+"""Trends: the answers of several periods or groups side by side, and tests whether they differ.
 
 The overall test is the chi-square test of homogeneity of the unbiased shares. Period by period, the
 mean of all earlier periods, weighted by their covariance, is compared with the next one. These
 steps are independent of each other, so that their squared distances and degrees of freedom add up
 (recursive residuals: Brown, Durbin and Evans 1975). For two periods it is the test of `Difference`.
+Of three or more periods, slopes are tested too: see `murmurs.inference.slopes`.
 """
 
 from __future__ import annotations
@@ -19,21 +20,24 @@ from murmurs.boundary.checks import real, shown
 from murmurs.boundary.texts import as_tuple
 from murmurs.counts import People
 from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
-from murmurs.inference.difference import (
-    Comparable,
-    common_shares,
-    few_changed,
-    few_people,
-    squared_distance,
-)
+from murmurs.inference.comparable import Comparable, common_shares
+from murmurs.inference.contrasts import readings
+from murmurs.inference.course import PER, Course
+from murmurs.inference.difference import few_changed, few_people, squared_distance
 from murmurs.inference.fit import Target
 from murmurs.inference.many_answers import smallest_p_value
+from murmurs.inference.numbers import statistic_of
+from murmurs.inference.of_numbers import OfNumbers, scale_of
+from murmurs.inference.slopes import Slopes, slopes_of
+from murmurs.inference.statistic import p_said
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
 from murmurs.present.layout import fold
-from murmurs.present.periods import PANELS, plot_periods, size_for
-from murmurs.present.text import left_out, p_text, periods_table, shown_digits
+from murmurs.present.periods import PANELS, places_of, plot_periods, size_for
+from murmurs.present.text import left_out, periods_table, shown_digits
+from murmurs.scales.figures import Figure, Quantile
+from murmurs.scales.scale import Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,17 +70,20 @@ class Period(Comparable, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Trend(frames.TabularAtLevel):
+class Trend(frames.TabularAtLevel, OfNumbers[Course]):
     """Estimates of several periods or groups, and tests whether the shares differ between them.
 
     Made by `trend`, which see. ``shares`` and ``interval`` show the estimates as they are; the
-    tests use the unbiased shares.
+    tests use the unbiased shares. If answers are numbers or ordered, `mean`, `median`, `quantile`,
+    `between`, `above` and `top` show these over the periods, with their slope.
     """
 
     estimates: tuple[Period, ...]
     names: tuple[str, ...]
     people: People = "different"
     target: Target = "population"
+    groups: bool = False
+    """Whether the estimates are of groups, which have no order, and not of periods."""
 
     def __post_init__(self) -> None:
         if self.people not in get_args(People):
@@ -204,6 +211,38 @@ class Trend(frames.TabularAtLevel):
             noise = (noise + noise.T) / 2
         return chi_square_tail(statistic, freedom)
 
+    @cached_property
+    def places(self) -> Floats | None:
+        """When the periods are, in steps between neighbours; None for groups, or for only two.
+
+        Names that are dates, weeks, months or numbers say it, others are one step apart.
+        """
+        return None if self.groups or len(self.names) < 3 else places_of(self.names)
+
+    @cached_property
+    def slopes(self) -> Slopes | None:
+        """How much each share grows per period; None for groups, and for only two periods."""
+        if self.places is None or collided(self.sides):
+            return None
+        return slopes_of(self.sides, self.places, self.target)
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the answers, if they are numbers or ordered."""
+        return scale_of(self.estimates)
+
+    def _of_numbers(self, asked: Figure | Quantile, level: float) -> Course:
+        scale = self.scale
+        found = readings(self.sides, scale, asked, level, self.target)
+        slope = None
+        if self.places is not None:
+            slope = found.slope(self.places).of(
+                found, f"slope of the {asked.name}", scale, asked, PER
+            )
+        shown = tuple(statistic_of(one, scale, asked, level, self.target) for one in self.estimates)
+        own = (self.title, (*self.notes, *asked.notes))
+        return Course(shown, self.names, found.p_value, slope, *own)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know before using the tests."""
@@ -225,12 +264,15 @@ class Trend(frames.TabularAtLevel):
 
     @property
     def conclusion(self) -> str:
-        """What the overall test says, in one sentence."""
+        """What the overall test says, and that of a straight change."""
         which = "both" if len(self.names) == 2 else f"all {len(self.names)}"
-        return (
+        said = (
             f"Overall test that the shares of the {self.target} are the same in {which}: "
-            f"p {'' if self.p_value < 1e-6 else '= '}{p_text(self.p_value)}."
+            f"{p_said(self.p_value)}."
         )
+        if self.slopes is None:
+            return said
+        return f"{said}\nTest that no share has a slope: {p_said(self.slopes.p_value)}."
 
     def columns(self, level: float = 0.95) -> dict[str, Any]:
         """Return the columns of the long table: answer, period, share, low, high."""
@@ -246,6 +288,7 @@ class Trend(frames.TabularAtLevel):
     def to_document(self, level: float = 0.95) -> dict[str, Any]:
         """Return the trend as plain values for JSON: a row of each table per answer."""
         low, high = self.interval(level)[:, self.order]
+        slopes = None if self.slopes is None else self.slopes.to_document(self.order, level)
         return {
             "title": self.title,
             "people": self.people,
@@ -260,12 +303,14 @@ class Trend(frames.TabularAtLevel):
             "shares": self.shares[self.order].tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
+            "slopes": slopes,
         }
 
     def table(self, *, level: float = 0.95, limit: int = 40) -> str:
         """Return the table for the terminal: one row per answer, one column per period.
 
-        Below each share is its interval.
+        Below each share is its interval. Of three or more periods, the last columns are the change
+        per period, in points, and its p-value.
         """
         errors = [estimate.standard_errors(self.target) for estimate in self.estimates]
         shown_first = self.order[:limit]
@@ -276,9 +321,11 @@ class Trend(frames.TabularAtLevel):
             (self.shares[shown_first], low, high),
             self.p_values[shown_first],
             np.concatenate(errors),
+            None if self.slopes is None else self.slopes.columns(shown_first, level),
         )
         more = left_out(len(self.order) - limit)
-        return f"{text}{more}\n\nBelow each share is its {100 * level:g} % interval."
+        below = "share" if self.slopes is None else "share and slope"
+        return f"{text}{more}\n\nBelow each {below} is its {100 * level:g} % interval."
 
     def plot(
         self,
@@ -286,16 +333,17 @@ class Trend(frames.TabularAtLevel):
         level: float = 0.95,
         *,
         title: str | None = None,
-        joined: bool = True,
+        joined: bool | None = None,
     ) -> Axes:
         """Draw the shares over the periods, with their intervals; return matplotlib's axes.
 
         Each answer has a small panel with its p-value, at most twelve: those with the largest mean
         share, in the order of the table. ``joined`` shares are lines with bands, as for periods of
         time, with the other answers in grey behind them; names that are dates, weeks, months or
-        numbers have a gap where one is missing. With ``joined=False`` there is a row with an
-        interval for each group, as for groups that have no order.
+        numbers have a gap where one is missing. Otherwise, as by default for groups, there is a row
+        with an interval for each group.
         """
+        joined = not self.groups if joined is None else joined
         largest = set((-self.shares.mean(axis=1)).argsort(kind="stable")[:PANELS].tolist())
         rows = np.array(sorted(self.order, key=lambda j: j not in largest))
         low, high = self.interval(level)[:, rows]
@@ -313,8 +361,9 @@ class Trend(frames.TabularAtLevel):
             joined=joined,
         )
 
-    def plot_size(self, *, joined: bool = True) -> tuple[float, float]:
+    def plot_size(self, *, joined: bool | None = None) -> tuple[float, float]:
         """Return the width and the height in inches that a plot needs."""
+        joined = not self.groups if joined is None else joined
         return size_for(len(self.labels), 0 if joined else len(self.names))
 
     def __str__(self) -> str:
@@ -334,6 +383,7 @@ def trend(
     *,
     people: People = "different",
     target: Target | None = None,
+    groups: bool = False,
 ) -> Trend:
     """Put estimates of several periods or groups side by side, and test whether shares differ.
 
@@ -347,23 +397,27 @@ def trend(
     between them and a change, and the tests are about these respondents. ``target`` overrides whose
     shares are meant.
 
+    Of three or more periods, slopes show and test a straight change. With ``groups=True`` estimates
+    are of groups without an order, which have no slope.
+
     >>> import murmurs as mm
     >>> drink = mm.Question("drink", ["tea", "mate", "water"], epsilon=2.0)
     >>> rng = np.random.default_rng(1)
     >>> weeks = [[5000, 3000, 2000], [4800, 3100, 2100], [4200, 3700, 2100]]
     >>> found = trend([drink.estimate(drink.simulate(week, rng)) for week in weeks])
     >>> print(found)
-    answer            1            2            3  p-value
-    ──────  ───────────  ───────────  ───────────  ───────
-    tea          49.9 %       48.2 %       41.4 %   < 1e-6
-            48.5 … 51.4  46.7 … 49.6  40.0 … 42.8
-    mate         30.8 %       30.3 %       38.4 %   < 1e-6
-            29.5 … 32.2  29.0 … 31.7  37.0 … 39.8
-    water        19.2 %       21.5 %       20.2 %    0.037
-            18.0 … 20.5  20.3 … 22.8  19.0 … 21.5
+    answer            1            2            3  p-value        slope  p of slope
+    ──────  ───────────  ───────────  ───────────  ───────  ───────────  ──────────
+    tea          49.9 %       48.2 %       41.4 %   < 1e-6         -4.3      < 1e-6
+            48.5 … 51.4  46.7 … 49.6  40.0 … 42.8           -5.3 … -3.3
+    mate         30.8 %       30.3 %       38.4 %   < 1e-6         +3.8      < 1e-6
+            29.5 … 32.2  29.0 … 31.7  37.0 … 39.8           +2.8 … +4.7
+    water        19.2 %       21.5 %       20.2 %    0.037         +0.5        0.25
+            18.0 … 20.5  20.3 … 22.8  19.0 … 21.5           -0.4 … +1.4
     <BLANKLINE>
-    Below each share is its 95 % interval.
+    Below each share and slope is its 95 % interval.
     Overall test that the shares of the population are the same in all 3: p < 1e-6.
+    Test that no share has a slope: p < 1e-6.
     """
     if isinstance(estimates, Mapping):
         if names is not None:
@@ -384,5 +438,9 @@ def trend(
             )
     chosen: Target = "respondents" if people == "same" else "population"
     return Trend(
-        tuple(several), tuple(map(str, called)), people, chosen if target is None else target
+        tuple(several),
+        tuple(map(str, called)),
+        people,
+        chosen if target is None else target,
+        groups,
     )

@@ -169,12 +169,15 @@ def periods_table(
     values: tuple[Floats, Floats, Floats],
     p_values: Floats,
     standard_errors: Floats,
+    slopes: tuple[Floats, Floats, Floats, Floats] | None = None,
 ) -> str:
     """Return shares of answers (rows) in periods (columns), with the p-value of each answer.
 
-    ``values`` are the shares and their limits, which stand below them.
+    ``values`` are the shares and their limits, which stand below them. ``slopes`` are changes per
+    period, their limits and p-values.
     """
     digits = shown_digits(standard_errors)
+    finer = 0 if slopes is None else shown_digits((slopes[2] - slopes[1]) / 4)
     rows: list[list[Cell]] = [
         [
             answer,
@@ -186,7 +189,13 @@ def periods_table(
         ]
         for answer, p_value, *limits in zip(answers, p_values, *values, strict=True)
     ]
-    return table(["answer", *map(printable, periods), "p-value"], rows)
+    header = ["answer", *map(printable, periods), "p-value"]
+    if slopes is not None:
+        header += ["slope", "p of slope"]
+        for row, (slope, low, high, p_value) in zip(rows, zip(*slopes, strict=True), strict=True):
+            both = f"{points(low, finer)} … {points(high, finer)}"
+            row += [(points(slope, finer), both), p_text(float(p_value))]
+    return table(header, rows)
 
 
 def _number(share: float, digits: int) -> str:
