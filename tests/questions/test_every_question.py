@@ -77,6 +77,27 @@ CASES = {
         ("tea", "mate"),
         ('"mate", "rum"', '"rum", "mate"'),
     ),
+    "numbers": Case(
+        QuestionEntry,
+        "age",
+        '[[questions]]\nname = "age"\nrange = [0, 69]\nwidth = 10\nepsilon = 3.0',
+        ({"age": 35}, {"age": 9}),
+        {"age": 71},
+        {31: 3500, "30 to 39": 3500, 5: 3000},
+        ("30 to 39", "0 to 9"),
+        ("69", "68"),
+    ),
+    "scores": Case(
+        QuestionEntry,
+        "meal",
+        '[[questions]]\nname = "meal"\nlabels = ["good", "fair", "bad"]\nordered = true\n'
+        "scores = [1, 2, 5]\nepsilon = 3.0",
+        ({"meal": "good"}, {"meal": "bad"}),
+        {"meal": "secret"},
+        {"good": 7000, "bad": 3000},
+        ("good", "bad"),
+        ('"good", "fair"', '"fair", "good"'),
+    ),
     "strings": Case(
         QuestionEntry,
         "pet",

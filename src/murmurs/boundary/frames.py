@@ -383,4 +383,7 @@ def _as_numbers(values: NDArray[Any], kind: str) -> NDArray[np.float64] | None:
         return (
             np.asarray(values / np.timedelta64(1, "s"), np.float64) if kind == "durations" else None
         )
+    if own == "f" and values.itemsize < 8:  # as the decimals they show: 0.7 must be on the edge 0.7
+        distinct, places = np.unique(values, return_inverse=True)
+        return distinct.astype(str).astype(np.float64)[places]
     return values.astype(np.float64) if own in "iuf" else None

@@ -32,6 +32,11 @@ class Labels:
     def __init__(self, labels: tuple[str, ...], owner: str) -> None:
         self.labels, self.owner = labels, owner
 
+    @property
+    def rule(self) -> str:
+        """What an answer is, as errors say it."""
+        return f"answers are {listed(self.labels)}"
+
     def check(self) -> None:
         """Refuse labels that are not text, not printable, empty, or there twice."""
         seen: set[str] = set()
@@ -121,14 +126,19 @@ class Labels:
         """Refuse the first answer that is missing or not a label, if there is one."""
         if table[-1] < 0 and not drop_missing:
             refuse_missing(codes)
-        wrong = np.flatnonzero(table[:-1] < 0)
-        bad = np.isin(codes, wrong)
+        self.refuse(np.isin(codes, np.flatnonzero(table[:-1] < 0)))
+
+    def refuse(self, bad: NDArray[np.bool_]) -> None:
+        """Refuse the first bad answer, if there is one."""
         if bad.any():
             raise ValueError(
-                f"{how_many(bad, 'answers', 'not labels')} of {self.owner} "
-                f"({listed(self.labels)}), first answer number {int(bad.argmax())} (from 0): "
+                f"{self.told(bad)}, first answer number {int(bad.argmax())} (from 0): "
                 f"correct them{OR_NAMED}"
             )
+
+    def told(self, bad: NDArray[np.bool_]) -> str:
+        """Return how many answers are bad, as in "1 of 600 answers is not a label of …"."""
+        return f"{how_many(bad, 'answers', 'not labels')} of {self.owner} ({listed(self.labels)})"
 
     def totals_in(self, reported: Any) -> Mapping[Any, Any] | None:
         """Return labels with their numbers, if this is a mapping or has labels for its index."""

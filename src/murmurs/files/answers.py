@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import is_missing
 from murmurs.boundary.reading import named
-from murmurs.boundary.texts import listed
 from murmurs.files.columns import Chunk
 from murmurs.mechanisms.mechanism import OpenMechanism
 from murmurs.questions.asked import Asked
@@ -122,17 +121,17 @@ def refuse_bad(answers: Answers, options: dict[str, Any]) -> None:
             good.add(key)
         return False
 
-    refuse_answer(answers, names=question.labels, options=options, wrong=wrong)
+    refuse_answer(answers, rule=question.known.rule, options=options, wrong=wrong)
 
 
 def refuse_answer(
     answers: Answers,
     *,
-    names: tuple[str, ...],
+    rule: str,
     options: dict[str, Any],
     wrong: Callable[[Any], bool],
 ) -> None:
-    """Refuse the first answer that is missing or none of the names, without quoting it."""
+    """Refuse the first answer that is missing or against the rule, without quoting it."""
     path, chunk, question, is_text, one_of_several = answers
     to = f" to {shown(question.name)}" if one_of_several else ""
     for position, value in enumerate(chunk.listed()):
@@ -148,7 +147,7 @@ def refuse_answer(
             except (TypeError, ValueError) as error:
                 chunk.refuse(path, position, str(error))
         elif wrong(value):
-            what = f"this is not an answer to {shown(question.name)}; answers are {listed(names)}"
+            what = f"this is not an answer to {shown(question.name)}; {rule}"
             what += ": correct it, or name a label for such answers with `unknown=`"
             if is_text and chunk.places[position] == 1:
                 what += '; if it is a header, add `format="csv"` and `column=`'

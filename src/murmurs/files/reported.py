@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from murmurs.boundary.checks import index
 from murmurs.boundary.documents import document
+from murmurs.boundary.labels import Labels
 from murmurs.boundary.reading import is_digits, named
 from murmurs.counts import Counts, People
 from murmurs.files.answers import Answers, answers_in, by_question, check_asked, refuse_answer
@@ -232,7 +233,8 @@ def _refuse_label(answers: Answers, options: dict[str, Any]) -> None:
         return False
 
     names = report_names(question)
-    refuse_answer(answers, names=names, options=options, wrong=wrong)
+    known = question.known if names == question.labels else Labels(names, question.called)
+    refuse_answer(answers, rule=known.rule, options=options, wrong=wrong)
 
 
 def _count_reports(path: Path, chunk: Chunk, question: Asked) -> Counts:

@@ -63,6 +63,12 @@ class QuestionEntry(Entry):
     circular: bool = False
     unit: str = ""
 
+    @property
+    def _written(self) -> dict[str, Any]:
+        """What the file says about the scale."""
+        names = {field.name for field in dataclasses.fields(Written)} & set(self.__struct_fields__)
+        return {name: getattr(self, name) for name in names}
+
     def settled(self, known: Mapping[str, Single]) -> Single:
         """Return the question, with what the file leaves open filled in."""
         rest = {"epsilon": self.epsilon, "people": self.people, "open": self.open}
@@ -74,13 +80,13 @@ class QuestionEntry(Entry):
             self.text,
             ordered=self.ordered,
             **cast(Any, rest),
-            **{field.name: getattr(self, field.name) for field in dataclasses.fields(Written)},
+            **self._written,
         )
 
     @property
     def _answers(self) -> int:
         """How many labels or buckets there are."""
-        written = Written(*(getattr(self, field.name) for field in dataclasses.fields(Written)))
+        written = Written(**self._written)
         if self.labels or not written.has_numbers:
             return len(self.labels)
         called = f"question {shown(self.name)}"

@@ -2,91 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from murmurs.boundary.answers import coded
 from murmurs.boundary.checks import shown, whole
-from murmurs.boundary.frames import MISSING
-from murmurs.boundary.labels import OR_NAMED, Labels, refuse_missing
+from murmurs.boundary.frames import MISSING, numeric_column
+from murmurs.boundary.labels import Labels, how_many, refuse_missing
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.numerics.arrays import Integers
 from murmurs.scales.scale import NOWHERE, Scale
-from murmurs.scales.values import number_of, numbers_in
+from murmurs.scales.values import number_of
 
 
-def place_of_number(value: Any, scale: Scale, labels: Labels, called: str) -> int:
-    """Return the bucket that a number, or the label of a bucket, stands for."""
-    number = number_of(value, scale.kind)
-    if number is None:
-        place = labels.find(value) if isinstance(value, str) else None
-        if place is not None:
-            return place
-        raise TypeError(f"an answer to {called} is {scale.rule()}, not of type {_type(value)}")
-    place = scale.place(number)
-    if place == NOWHERE:
-        raise ValueError(f"an answer to {called} is {scale.rule()}, and this one is not")
-    return place
+class Buckets(Labels):
+    """The labels of buckets; a number stands for the bucket that it falls into."""
 
+    def __init__(self, labels: tuple[str, ...], owner: str, scale: Scale) -> None:
+        super().__init__(labels, owner)
+        self.scale = scale
 
-def _type(value: object) -> str:
-    return "text that says something else" if isinstance(value, str) else type(value).__name__
+    @property
+    def rule(self) -> str:
+        """What an answer is, as errors say it."""
+        return f"an answer is {self.scale.rule()}"
 
-
-def coded_numbers(
-    answers: object,
-    scale: Scale,
-    labels: Labels,
-    missing: str | None,
-    drop_missing: bool,
-    unknown: str | None,
-) -> tuple[NDArray[np.integer[Any]], Integers]:
-    """Return the bucket of each number of a column as its code, and the table of these codes.
-
-    A column that holds the labels of buckets is taken, too.
-    """
-    column = numbers_in(answers, scale.kind)
-    places = scale.places(column.numbers)
-    if column.strange.any():
-        places = _of_labels(answers, places, column.strange, labels)
-    codes = np.where(column.missing, MISSING, places)
-    if missing is None and not drop_missing:
-        refuse_missing(codes)
-    gone = labels.table([], missing=missing)[-1]
-    bad = codes == NOWHERE
-    if bad.any():
-        if unknown is None:
-            many = int(bad.sum())
+    def check(self) -> None:
+        """Also refuse labels that do not fit the buckets, or that are numbers of another one."""
+        if len(self.labels) != self.scale.k:
             raise ValueError(
-                f"{many} of {len(bad):,} answers to {labels.owner} {'is' if many == 1 else 'are'} "
-                f"not {scale.rule()}, first answer number {int(bad.argmax())} (from 0): correct "
-                f"them{OR_NAMED}"
+                f"{self.owner} has {len(self.labels)} labels for {self.scale.k} buckets: give one "
+                "for each, or none to have them made"
             )
-        codes = np.where(bad, labels.table([], missing=unknown)[-1], codes)
-    return codes, np.append(np.arange(scale.k), gone)
+        super().check()
+        for place, label in enumerate(self.labels):
+            if (found := self.number_of(label)) != place and found != NOWHERE:
+                raise ValueError(
+                    f"label {place} of {self.owner} is {shown(label)}, which is a number of the "
+                    f"bucket {shown(self.scale.labels[found])}: choose another text"
+                )
 
+    def number_of(self, value: Any) -> int:
+        """Return the number of the bucket that a value or a label stands for, or `UNKNOWN`."""
+        number = number_of(value, self.scale.kind)
+        if number is not None:
+            return self.scale.place(number)  # `NOWHERE` is `UNKNOWN`
+        return super().number_of(value) if isinstance(value, str) else NOWHERE
 
-def _of_labels(
-    answers: object, places: Integers, strange: NDArray[np.bool_], labels: Labels
-) -> Integers:
-    """Return places with those of labels filled in where an answer is no number."""
-    from murmurs.boundary.answers import coded
+    def coded(
+        self, answers: object, missing: str | None, drop_missing: bool, unknown: str | None
+    ) -> tuple[NDArray[np.integer[Any]], Integers]:
+        """Return the bucket of each number of a column as its code, and the table of these codes.
 
-    column = coded(answers)
-    table = labels.table([v if isinstance(v, str) else None for v in column.values])
-    return np.where(strange, table[column.codes], places)
+        A column may also have the labels of buckets.
+        """
+        numeric = numeric_column(answers, self.scale.kind)
+        if numeric is not None:
+            numbers, gone = numeric
+            codes = np.where(gone, MISSING, self.scale.places(numbers))
+        else:
+            column = coded(answers)
+            codes = np.append(self._places(column.values), MISSING)[column.codes]
+        if unknown is not None:
+            codes = np.where(codes == NOWHERE, self.table([], unknown)[-1], codes)
+        table = np.append(np.arange(self.scale.k), self.table([], missing)[-1])
+        if missing is None and not drop_missing:
+            refuse_missing(codes)
+        self.refuse(codes == NOWHERE)
+        return codes, table
 
+    def _places(self, values: Sequence[Any]) -> Integers:
+        """Return the bucket of each of many values, or `NOWHERE`."""
+        read = [number_of(value, self.scale.kind) for value in values]
+        numbers = np.array([math.nan if number is None else number for number in read], np.float64)
+        places = self.scale.places(numbers)
+        for position in [place for place, number in enumerate(read) if number is None]:
+            places[position] = self.number_of(values[position])
+        return places
 
-def people_in_buckets(
-    pairs: Iterable[tuple[Any, Any]], k: int, place: Callable[[object], int | None], called: str
-) -> list[int]:
-    """Return how many people are in each bucket, from how many hold each number or label."""
-    totals = [0] * k
-    for value, people in pairs:
-        found = place(value)
-        if found is None:
-            raise ValueError(f"people has {shown(value)}, which is not an answer to {called}")
-        totals[found] += whole(people, f"the number of people at {shown(value)}", 0, MOST_PEOPLE)
-    return totals
+    def told(self, bad: NDArray[np.bool_]) -> str:
+        """Return how many answers are bad, as in "1 of 600 answers to question 'age' is not …"."""
+        return how_many(bad, f"answers to {self.owner}", f"not {self.scale.rule()}")
+
+    def added_up(self, pairs: Iterable[tuple[Any, Any]]) -> list[int]:
+        """Return how many people are in each bucket, from how many hold each number or label."""
+        totals = [0] * self.scale.k
+        for value, people in pairs:
+            place = self.number_of(value)
+            if place == NOWHERE:
+                raise ValueError(
+                    f"people has {shown(value)}, which is no answer to {self.owner}: {self.rule}"
+                )
+            told = f"the number of people at {shown(value)}"
+            totals[place] += whole(people, told, 0, MOST_PEOPLE)
+        return totals

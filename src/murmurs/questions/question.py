@@ -27,20 +27,19 @@ from murmurs.boundary.texts import as_tuple, check_name, check_text, listed
 from murmurs.channels.channel import MOST_PEOPLE
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
-from murmurs.estimators.numbers import NumberEstimate
 from murmurs.mechanisms.designs.known import YES_NO, says_no_first
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
 from murmurs.questions.asked import GIVEN
-from murmurs.questions.numbers import coded_numbers, people_in_buckets, place_of_number
+from murmurs.questions.numbers import Buckets
 from murmurs.questions.single import Single
 from murmurs.randomness.sources import ChanceInBulk
 from murmurs.scales.making import Written, scale_of_labels, scale_of_numbers
 from murmurs.scales.scale import Outside, Scale
 
-SHRUNK_MEAN = "a mean of these shares is biased, as they are shrunk: take it from `unbiased`"
+SHRUNK_MEAN = "take a mean from the estimate itself, not from these shares, which are shrunk"
 """The note on a scale whose shares noise has moved."""
 
 MOVED = 0.1
@@ -64,7 +63,8 @@ class Question(Single):
     ``width``, into so many ``buckets``, or between ``edges``, which may be infinite at the ends.
     Whole numbers make buckets such as 5 to 9; ``whole`` says otherwise. Numbers outside are refused
     unless ``outside="clamp"`` puts them into the nearest bucket. With ``durations``, numbers are
-    seconds and shown as hours, minutes and seconds. ``unit`` is shown beside numbers.
+    seconds and shown as hours, minutes and seconds. ``unit`` is shown beside numbers. ``scale`` is
+    that of another question, in place of all this.
 
     >>> drink = Question("drink", ["espresso", "filter", "tea", "nothing"], epsilon=1.0)
     >>> drink.mechanism, drink.why
@@ -82,7 +82,7 @@ class Question(Single):
     mechanism: Mechanism[Any] | OpenMechanism[Any]
     text: str
     ordered: bool
-    scale: Scale | None = field(init=False, repr=False)
+    scale: Scale | None = field(repr=False)
     why: str = field(init=False, compare=False, repr=False)
 
     def __init__(
@@ -106,6 +106,7 @@ class Question(Single):
         outside: Outside = "refuse",
         circular: bool = False,
         unit: str = "",
+        scale: Scale | None = None,
     ) -> None:
         self._set(name=name, mechanism=mechanism, text=text, ordered=ordered, why=GIVEN, scale=None)
         check_name(name, "a question")
@@ -116,10 +117,11 @@ class Question(Single):
         if not isinstance(open, bool | None):
             raise TypeError(f"open must be True or False, not {shown(open)}")
         written = Written(
-            range, width, buckets, edges, scores, whole, durations, outside, circular, unit
+            range, width, buckets, edges, scores, whole, durations, outside, circular, unit, scale
         )
-        about_scale = self._make_scale(written, epsilon, people, open)
-        Labels(self.labels, self.called).check()  # a design may still give its own
+        written.check(self.called, ordered=ordered)
+        about_scale = self._put_into_buckets(written, epsilon, people, open)
+        self._labels().check()  # a design may still give its own
         if mechanism is None:
             self._choose(epsilon, people, open)
             self._set(why="; ".join(filter(None, [self.why, about_scale])))
@@ -131,6 +133,8 @@ class Question(Single):
         if isinstance(self.mechanism, mechanisms.Design):
             self._share_labels(self.mechanism)
         self._check_mechanism(open)
+        if self.ordered and self.scale is None and not self.is_open:
+            self._set(scale=scale_of_labels(self.labels, written, self.called))
 
     def _set(self, **values: object) -> None:
         for name, value in values.items():
@@ -147,29 +151,17 @@ class Question(Single):
         """What a survey writes: questions that are written alike are equal."""
         return self.name, self.labels, self.mechanism, self.text, self.ordered, self.scale
 
-    def _make_scale(self, written: Written, epsilon: Any, people: Any, is_open: Any) -> str:
-        """Set the scale of numbers or of ordered labels; return why it has these buckets."""
-        written.check(self.called, ordered=self.ordered)
-        why = ""
-        if written.has_numbers:
-            if is_open:
-                raise ValueError(f"{self.called} has numbers for answers: it cannot be open, too")
-            if people is not None:
-                people = whole(people, "people", 1, MOST_PEOPLE)
-            scale, why = scale_of_numbers(written, self.called, epsilon, people)
-            if self.labels and len(self.labels) != scale.k:
-                raise ValueError(
-                    f"{self.called} has {len(self.labels)} labels for {scale.k} buckets"
-                )
-            self._set(scale=scale, labels=self.labels or scale.labels, ordered=True)
-        elif self.ordered and len(self.labels) > 1 and not self.is_open:
-            self._set(scale=scale_of_labels(self.labels, written, self.called))
+    def _put_into_buckets(self, written: Written, epsilon: Any, people: Any, is_open: Any) -> str:
+        """Set the scale if answers are numbers, with its labels; return why it has its buckets."""
+        if not written.has_numbers:
+            return ""
+        if is_open or self.is_open:
+            raise ValueError(f"{self.called} has numbers for answers: it cannot be open, too")
+        if people is not None:
+            people = whole(people, "people", 1, MOST_PEOPLE)
+        scale, why = scale_of_numbers(written, self.called, epsilon, people)
+        self._set(scale=scale, labels=self.labels or scale.labels, ordered=True)
         return why
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether answers are numbers, dates or durations, which are put into buckets."""
-        return self.scale is not None and self.scale.kind != "scores"
 
     def with_mechanism(self, mechanism: Mechanism[Any] | OpenMechanism[Any]) -> Self:
         """Return the same question with another mechanism for the same answers."""
@@ -213,8 +205,19 @@ class Question(Single):
             self._set(mechanism=renamed)
 
     @cached_property
-    def _known(self) -> Labels:
+    def known(self) -> Labels:
+        """The labels, and what else stands for an answer."""
+        return self._labels()
+
+    def _labels(self) -> Labels:
+        if self.has_numbers:
+            return Buckets(self.labels, self.called, cast(Scale, self.scale))
         return Labels(self.labels, self.called)
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """What the numbers in reports and counts stand for: labels, or the numbers of buckets."""
+        return cast(Scale, self.scale).labels if self.has_numbers else super().meaning
 
     def _check_mechanism(self, is_open: Any) -> None:
         """Refuse a mechanism that does not fit the labels."""
@@ -257,18 +260,14 @@ class Question(Single):
         """
         if isinstance(self.mechanism, OpenMechanism):
             return self.mechanism.check(label)
-        if self.has_numbers:
-            return place_of_number(label, cast(Scale, self.scale), self._known, self.called)
-        if not isinstance(label, str):
+        if not (isinstance(label, str) or self.has_numbers):
             raise TypeError(
                 f"an answer to {shown(self.name)} is one of its labels, a string, not of type "
                 f"{type(label).__name__}"
             )
-        number = self._known.find(label)
+        number = self.known.find(label)
         if number is None:
-            raise ValueError(
-                f"this is not an answer to {shown(self.name)}; answers are {listed(self.labels)}"
-            )
+            raise ValueError(f"this is not an answer to {shown(self.name)}; {self.known.rule}")
         return number
 
     def place_of(self, value: object) -> int | None:
@@ -277,12 +276,7 @@ class Question(Single):
         Booleans stand for yes and no, whole numbers for labels that are numbers. If answers are
         numbers, a number stands for its bucket.
         """
-        if not self.has_numbers:
-            return self._known.find(value)
-        try:
-            return place_of_number(value, cast(Scale, self.scale), self._known, self.called)
-        except (TypeError, ValueError):
-            return None
+        return self.known.find(value)
 
     def coded_answers(
         self,
@@ -304,17 +298,16 @@ class Question(Single):
                 "missing names a label for missing answers, and drop_missing leaves them out: "
                 "choose one of the two"
             )
-        if self.has_numbers:
-            scale = cast(Scale, self.scale)
-            return coded_numbers(answers, scale, self._known, missing, drop_missing, unknown)
+        if isinstance(self.known, Buckets):
+            return self.known.coded(answers, missing, drop_missing, unknown)
         column = coded(answers)
         if isinstance(self.mechanism, OpenMechanism):
             if drop_missing:
                 column = without_empty(column)
             return self._coded_texts(column, missing, drop_missing, unknown)
-        table = self._known.table(column.values, missing, unknown)
+        table = self.known.table(column.values, missing, unknown)
         if int(table.min()) < 0:
-            self._known.refuse_bad(column.codes, table, drop_missing)
+            self.known.refuse_bad(column.codes, table, drop_missing)
         return column.codes, table
 
     def _coded_texts(
@@ -358,9 +351,9 @@ class Question(Single):
                     "or a labelled Series such as value_counts()"
                 )
             return self.mechanism.simulate_strings(pairs, random)
+        if isinstance(self.known, Buckets) and (pairs := pairs_of(people, "people")) is not None:
+            return self.mechanism.simulate(self.known.added_up(pairs), random)
         k = self.mechanism.k
-        if self.has_numbers and (pairs := pairs_of(people, "people")) is not None:
-            people = people_in_buckets(pairs, k, self.place_of, self.called)
         given = in_order(people, k, self.labels, "people", self.called, self.place_of)
         return self.mechanism.simulate(given, random)
 
@@ -400,10 +393,9 @@ class Question(Single):
             if candidates is not None or complete:
                 raise ValueError(f"{self.called} has labels: it takes no candidates")
             found = estimators.estimate(counts, estimator, labels=self.labels)
-        notes = found.notes + ((SHRUNK_MEAN,) if self.ordered and _is_shrunk(found) else ())
-        title = self.text or self.name
-        found = dataclasses.replace(found, title=title, ordered=self.ordered, notes=notes)
-        return found if self.scale is None else NumberEstimate.of(found, self.scale)
+        if self.ordered and _is_shrunk(found):
+            found = dataclasses.replace(found, notes=(*found.notes, SHRUNK_MEAN))
+        return self.described(found)
 
     def to_document(self) -> dict[str, Any]:
         """Return the question as plain values for JSON."""

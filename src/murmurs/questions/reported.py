@@ -54,16 +54,15 @@ def as_reports(
 def _names_of_reports(question: Single) -> Labels:
     """Return the names of the reports, where reports have names."""
     mechanism = question.mechanism
-    if isinstance(mechanism, Design):
-        names = mechanism.reports or mechanism.labels or question.labels
-        if len(names) != len(mechanism.matrix):
-            raise ValueError(f"{question.called} needs names for its reports: Design(reports=...)")
-    elif isinstance(mechanism, KRR):
-        names = question.labels
-    else:
+    if isinstance(mechanism, KRR):
+        return question.known
+    if not isinstance(mechanism, Design):
         raise ValueError(
             f"a report of {mechanism} is not a label: count its reports with count(reports)"
         )
+    names = mechanism.reports or mechanism.labels or question.labels
+    if len(names) != len(mechanism.matrix):
+        raise ValueError(f"{question.called} needs names for its reports: Design(reports=...)")
     return Labels(names, question.called)
 
 

@@ -6,6 +6,7 @@ A kind says what its answers are (`answer`, `coded_answers`), how a population o
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Self, cast
@@ -17,12 +18,15 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.frames import MISSING
 from murmurs.boundary.labels import Labels, refuse_missing
 from murmurs.counts import Counts
+from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.numbers import NumberEstimate
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.numerics.arrays import Integers
 from murmurs.questions import reported as already
 from murmurs.questions.asked import Asked
 from murmurs.randomness.keyed import of_question, of_rows
 from murmurs.randomness.sources import ChanceInBulk
+from murmurs.scales.scale import Scale
 from murmurs.wire import BadReportError, Reports
 
 
@@ -35,6 +39,8 @@ class Single(Asked):
     mechanism: Mechanism[Any] | OpenMechanism[Any]
     ordered: bool
     why: str
+    scale: Scale | None = None
+    """The numbers that answers stand for, if they have an order."""
 
     @abstractmethod
     def coded_answers(
@@ -72,6 +78,22 @@ class Single(Asked):
         return isinstance(self.mechanism, OpenMechanism)
 
     @property
+    def has_numbers(self) -> bool:
+        """Whether answers are numbers, dates or durations, which are put into buckets."""
+        return self.scale is not None and self.scale.kind != "scores"
+
+    def described(self, found: Estimate) -> Estimate:
+        """Return an estimate of the shares of its answers with its title, order and scale."""
+        title = self.text or self.name
+        found = dataclasses.replace(found, title=title, ordered=self.ordered)
+        return found if self.scale is None else NumberEstimate.of(found, self.scale)
+
+    @property
+    def known(self) -> Labels:
+        """The labels, as errors and files of answers need them."""
+        return Labels(self.labels, self.called)
+
+    @property
     def meaning(self) -> tuple[str, ...]:
         """What the numbers in reports and counts stand for; strings stand for themselves."""
         return () if self.is_open else self.labels
@@ -89,7 +111,7 @@ class Single(Asked):
         try:
             return cast(int, self.answer(value))
         except (TypeError, ValueError):
-            return Labels(self.labels, self.called).find(value)
+            return self.known.find(value)
 
     def encode_many(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 from collections.abc import Sequence
@@ -36,21 +37,28 @@ class Written:
     outside: Outside = "refuse"
     circular: bool = False
     unit: str = ""
+    scale: Scale | None = None
 
     @property
     def has_numbers(self) -> bool:
         """Whether answers are numbers, so that labels are made from buckets."""
+        if self.scale is not None:
+            return self.scale.kind != "scores"
         return self.range is not None or self.edges is not None
 
     def check(self, owner: str, *, ordered: bool) -> None:
         """Refuse what says the same thing twice, or speaks of numbers where there are labels."""
+        if self.scale is not None:
+            if dataclasses.replace(self, scale=None) != Written():
+                raise ValueError(f"{owner} has a scale: leave out what else describes one")
+            return
         if self.range is not None and self.edges is not None:
             raise ValueError(f"{owner} has a range and edges: give one of the two")
         if self.scores is not None and self.has_numbers:
             raise ValueError(f"{owner} has numbers for answers: leave scores out, labels have them")
         if not self.has_numbers:
             for name in ("width", "buckets", "whole", "durations"):
-                if getattr(self, name) not in (None, False):
+                if getattr(self, name) is not getattr(Written, name):
                     raise ValueError(
                         f"{owner} has {name} without a range: say which numbers are answers, as "
                         "range=(0, 100)"
@@ -70,6 +78,8 @@ def scale_of_numbers(
     written: Written, owner: str, epsilon: float | None, people: int | None
 ) -> tuple[Scale, str]:
     """Return the scale of a question with numbers for answers, and why it has these buckets."""
+    if written.scale is not None:
+        return written.scale, ""
     ends = written.edges if written.edges is not None else written.range
     values = as_tuple(ends, f"{'edges' if written.edges is not None else 'range'} of {owner}")
     kind: Kind = "durations" if written.durations else _kind_of(values)
@@ -80,7 +90,9 @@ def scale_of_numbers(
         else _number(value, kind, owner)
         for place, value in enumerate(values)
     ]
-    is_whole = kind == "dates" or _is_whole(written, values, kind)
+    if written.whole is not None and kind != "numbers":
+        raise ValueError(f"{owner} has {kind} for answers: leave whole out, it is for numbers")
+    is_whole = kind == "dates" or (kind == "numbers" and _is_whole(written, values))
     options = (written.outside, written.circular, written.unit)
     if is_edge:
         return Scale(tuple(numbers), is_whole, kind, *options), ""
@@ -107,6 +119,8 @@ def scale_of_numbers(
 
 def scale_of_labels(labels: Sequence[str], written: Written, owner: str) -> Scale:
     """Return the scale of ordered labels: given scores, the labels' own numbers, or 1, 2, ..."""
+    if written.scale is not None and written.scale.k == len(labels):
+        return written.scale
     if written.scores is None:
         own = [number_of(label, "numbers") for label in labels]
         if any(a is None for a in own) or np.any(np.diff(cast(list[float], own)) <= 0):
@@ -155,11 +169,9 @@ def _number(value: Any, kind: Kind, owner: str) -> float:
     return number
 
 
-def _is_whole(written: Written, values: Sequence[Any], kind: Kind) -> bool:
+def _is_whole(written: Written, values: Sequence[Any]) -> bool:
     if written.whole is not None:
         return written.whole
-    if kind != "numbers":
-        return False
     given = [v for v in (*values, written.width) if not _is_endless(v)]
     return all(index(value) is not None for value in given)
 

@@ -28,7 +28,7 @@ def chosen_width(
     n = people or ASSUMED_PEOPLE
     error = mean_error(1.0 if epsilon is None else epsilon) / math.sqrt(n)
     wanted = size * min(max(error, 1 / MOST), 1 / FEWEST)
-    width = _round_up(wanted, whole)
+    width = _round(wanted, whole)
     assumed = (
         "" if people else f" (people=... is not given, so {numbered(n, 'person')} are assumed)"
     )
@@ -52,11 +52,10 @@ def mean_error(epsilon: float) -> float:
     return math.sqrt(spread) / max(truth, 1e-9)
 
 
-def _round_up(width: float, whole: bool) -> float:
-    """Return the next larger of 1, 2, 2.5 and 5 times a power of ten; a whole one if it must be."""
+def _round(width: float, whole: bool) -> float:
+    """Return the nearest of 1, 2, 2.5 and 5 times a power of ten; a whole one if it must be."""
     power = 10.0 ** math.floor(math.log10(width))
-    steps = (1.0, 2.0, 2.5, 5.0, 10.0)
-    found = next(step * power for step in steps if step * power >= width * (1 - 1e-9))
+    found = power * min((1.0, 2.0, 2.5, 5.0, 10.0), key=lambda step: abs(step - width / power))
     if whole:
         return float(max(1, math.ceil(found)))
     return float(f"{found:.12g}")

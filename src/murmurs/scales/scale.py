@@ -18,7 +18,7 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import check_text
 from murmurs.numerics.arrays import Floats, Integers
-from murmurs.scales.values import LARGEST, Kind, value_text
+from murmurs.scales.values import LARGEST, LAST_DAY, Kind, value_text, whole_period
 
 Outside = Literal["refuse", "clamp"]
 """What happens to a number outside of all buckets: refused, or counted in the nearest one."""
@@ -93,6 +93,8 @@ class Scale:
         if number and not self.edges[number - 1] < edge:
             before = self._text(self.edges[number - 1])
             raise ValueError(f"{what}, {self._text(edge)}, must be above the one before, {before}")
+        if self.kind == "dates" and math.isfinite(edge) and edge > LAST_DAY:
+            raise ValueError(f"{what} is after 9999-12-31, the last date that there is")
         if self.whole and math.isfinite(edge) and edge != int(edge):
             raise ValueError(f"{what} is {edge:g}, and edges between whole numbers are whole")
 
@@ -107,41 +109,50 @@ class Scale:
 
     @cached_property
     def low(self) -> Floats:
-        """The smallest number of each bucket; minus infinity if the first one is open."""
-        return np.array(self.edges[: self.k], np.float64)
+        """The smallest number of each bucket; minus infinity if the first one is open-ended."""
+        low = np.array(self.edges[: self.k], np.float64)
+        if self.outside == "clamp":
+            low[0] = -math.inf
+        return low
 
     @cached_property
     def high(self) -> Floats:
-        """The largest number of each bucket, or its upper edge; infinity if the last is open."""
+        """The largest number of each bucket, or its upper edge; infinity if it is open-ended."""
         if self.kind == "scores":
             return self.low
-        return np.array(self.edges[1:], np.float64) - (1 if self.whole else 0)
+        high = np.array(self.edges[1:], np.float64) - (1 if self.whole else 0)
+        if self.outside == "clamp":
+            high[-1] = math.inf
+        return high
 
     @cached_property
     def middles(self) -> Floats:
-        """The number that stands for each bucket in a mean; of an open-ended bucket, its edge."""
-        low = np.where(np.isfinite(self.low), self.low, self.high)
-        high = np.where(np.isfinite(self.high), self.high, self.low)
-        return (low + high) / 2
+        """The number that stands for each bucket in a mean; without two edges, the one it has."""
+        if self.kind == "scores":
+            return self.low
+        low, high = np.array(self.edges[:-1]), np.array(self.edges[1:]) - (1 if self.whole else 0)
+        low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
+        return np.asarray((low + high) / 2)
 
     @property
     def is_open_ended(self) -> bool:
         """Whether the first or the last bucket has no end, so that a mean depends on a choice."""
-        return self.outside == "clamp" or not all(map(math.isfinite, self._ends))
+        return math.isinf(self.low[0]) or math.isinf(self.high[-1])
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The buckets as tables show them."""
-        names = []
-        for j in range(self.k):
-            first, last = self._text(self.low[j]), self._text(self.high[j])
-            if (j == 0 and self.outside == "clamp") or math.isinf(self.low[j]):
-                names.append(f"{last} or less" if self.whole else f"under {last}")
-            elif (j == self.k - 1 and self.outside == "clamp") or math.isinf(self.high[j]):
-                names.append(f"{first} or more")
-            else:
-                names.append(first if first == last else f"{first} to {last}")
-        return tuple(names)
+        return tuple(map(self._label, self.low.tolist(), self.high.tolist()))
+
+    def _label(self, low: float, high: float) -> str:
+        first, last = self._text(low), self._text(high)
+        if math.isinf(low):
+            return f"{last} or less" if self.whole else f"under {last}"
+        if math.isinf(high):
+            return f"{first} or more"
+        if self.kind == "dates" and (period := whole_period(low, high)):
+            return period
+        return first if first == last else f"{first} to {last}"
 
     def _text(self, number: float) -> str:
         return value_text(number, self.kind)
@@ -180,14 +191,10 @@ class Scale:
         )
         if self.kind == "scores":
             return f"one of the scores {', '.join(self._text(e) for e in self.edges[:8])}"
-        if self.outside == "clamp":
-            return what
-        low, high = self._text(self.low[0]), self._text(self.high[-1])
-        if math.isinf(self.low[0]) or math.isinf(self.high[-1]):
-            ends = [f"at least {low}"] * math.isinf(self.high[-1])
-            ends += [f"at most {high}"] * math.isinf(self.low[0])
-            return what if len(ends) == 2 else f"{what}, {ends[0]}"
-        return f"{what} from {low} to {high}"
+        low, high = float(self.low[0]), float(self.high[-1])
+        least = f" from {self._text(low)}" if math.isfinite(low) else ""
+        most = f" {'to' if least else 'up to'} {self._text(high)}" if math.isfinite(high) else ""
+        return f"{what}{least}{most or ' on' * bool(least)}"
 
     def to_document(self) -> dict[str, Any]:
         """Return the fields of a question in a survey that describe the scale."""

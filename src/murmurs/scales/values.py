@@ -1,4 +1,4 @@
-"""Values on a scale as numbers: one value, a column of them, and the text that shows one.
+"""Values on a scale as numbers, and the text that shows a number.
 
 Dates become days since 1970-01-01, durations seconds. Text is read as files and command lines have
 it: "37", "12.5", "2027-03-31", "1:30:00" or "90".
@@ -10,14 +10,9 @@ import datetime as dt
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-
-from murmurs.boundary.answers import coded
-from murmurs.boundary.frames import MISSING, numeric_column
-from murmurs.numerics.arrays import Floats
 
 Kind = Literal["numbers", "dates", "durations", "scores"]
 """What the answers on a scale are."""
@@ -26,6 +21,9 @@ LARGEST = 2.0**53
 """The largest edge: up to here, whole numbers are exact in a float."""
 
 _DAY_ZERO = dt.date(1970, 1, 1).toordinal()
+LAST_DAY = float(dt.date.max.toordinal() - _DAY_ZERO)
+"""The last date that there is: 9999-12-31."""
+
 _SECOND = dt.timedelta(seconds=1)
 
 
@@ -47,6 +45,8 @@ def number_of(value: Any, kind: Kind) -> float | None:
         return value / _SECOND
     if isinstance(value, np.timedelta64):
         return float(value / np.timedelta64(1, "s")) if kind == "durations" else None
+    if isinstance(value, np.floating) and value.itemsize < 8:  # 0.7 must be on the edge 0.7
+        return _finite(str(value))
     if isinstance(value, int | float | Decimal | Fraction | np.integer | np.floating):
         return _finite(value)
     return None
@@ -67,12 +67,13 @@ def _from_text(text: str, kind: Kind) -> float | None:
         except ValueError:
             return None
     if kind == "durations" and ":" in text:
-        parts = [_from_text(part, "numbers") for part in text.split(":")]
+        parts = [_from_text(part, "numbers") for part in text.removeprefix("-").split(":")]
         if len(parts) > 3 or any(part is None or part < 0 for part in parts):
             return None
         hours, minutes, seconds = [*(p or 0.0 for p in parts), 0.0][:3]
-        return 3600 * hours + 60 * minutes + seconds
-    if not text or "_" in text:  # Python reads 1_000 as a number, other languages do not
+        total = 3600 * hours + 60 * minutes + seconds
+        return -total if text.startswith("-") else total
+    if not text.isascii() or "_" in text:  # Python reads 1_000 and １ as numbers, others do not
         return None
     return _finite(text)
 
@@ -83,27 +84,6 @@ def _day(value: Any) -> float | None:
     if isinstance(value, dt.date):  # datetimes and pandas' timestamps are dates, too
         return float(value.toordinal() - _DAY_ZERO)
     return None
-
-
-class Column(NamedTuple):
-    """Numbers, one for each row; which rows are missing, and which are no numbers at all."""
-
-    numbers: Floats
-    missing: NDArray[np.bool_]
-    strange: NDArray[np.bool_]
-
-
-def numbers_in(answers: object, kind: Kind) -> Column:
-    """Return a column of values as numbers; a column that is numeric already is not looped over."""
-    found = numeric_column(answers, kind)
-    if found is not None:
-        numbers, missing = found
-        return Column(numbers, missing, np.zeros(len(numbers), np.bool_))
-    column = coded(answers)
-    read = [number_of(value, kind) for value in column.values]
-    table = np.array([math.nan if number is None else number for number in [*read, None]])
-    numbers, missing = table[column.codes], np.asarray(column.codes == MISSING)
-    return Column(numbers, missing, np.isnan(numbers) & ~missing)
 
 
 def value_text(number: float, kind: Kind, digits: int | None = None) -> str:
@@ -124,9 +104,24 @@ def value_text(number: float, kind: Kind, digits: int | None = None) -> str:
     return f"{int(number)}" if number == int(number) else f"{number!r}"
 
 
+def whole_period(first: float, last: float) -> str | None:
+    """Return the year or the month that consists of the days from one to another, if one does.
+
+    >>> whole_period(0.0, 364.0), whole_period(0.0, 30.0), whole_period(0.0, 29.0)
+    ('1970', '1970-01', None)
+    """
+    one, after = value_text(first, "dates"), value_text(last + 1, "dates")
+    year, month = int(one[:4]), int(one[5:7])
+    if one == f"{year:04}-01-01" and after == f"{year + 1:04}-01-01":
+        return one[:4]
+    following = f"{year + month // 12:04}-{month % 12 + 1:02}-01"
+    return one[:7] if one.endswith("-01") and after == following else None
+
+
 def _clock(seconds: float, digits: int | None) -> str:
     sign, seconds = "-" * (seconds < 0), abs(seconds)
-    shown = f"{seconds:.{max(digits, 0)}f}" if digits is not None else f"{seconds!r}"
-    whole, point, rest = shown.removesuffix(".0").partition(".")
+    exact = f"{seconds!r}".removesuffix(".0")
+    shown = exact if digits is None else f"{seconds:.{max(digits, 0)}f}"
+    whole, point, rest = shown.partition(".")
     minutes, last = divmod(int(whole), 60)
     return f"{sign}{minutes // 60}:{minutes % 60:02}:{last:02}{point}{rest}"

@@ -192,6 +192,9 @@ def _of_texts(old: Survey, new: Survey) -> list[Change]:
             found.append(Change("harmless", f"the text of {name}", follows))
         if one.ordered != other.ordered:
             found.append(Change("harmless", f"the order of {name}", "it is for tables and plots"))
+        elif one.scale != other.scale and one.meaning == other.meaning:
+            follows = "it is for means and quantiles; reports are what they were"
+            found.append(Change("harmless", f"the scale of {name}", follows))
     places = [new.questions.index(other) for _, other in both]
     if places != sorted(places):
         follows = "submissions name them, or are known by the fingerprint"
@@ -214,12 +217,14 @@ def _gone(asked: Asked, old: Survey, new: Survey) -> str:
 def _of_asked(old: Asked, new: Asked) -> list[Change]:
     if old.is_joint or new.is_joint:
         return _of_joints(old, new)
-    found = _of_labels(old, new) if old.labels != new.labels else []
+    differ = (old.labels, old.meanings) != (new.labels, new.meanings)
+    found = _of_labels(old, new) if differ else []
     return found + _of_mechanisms(shown(old.name), old, new)
 
 
 def _of_labels(old: Asked, new: Asked) -> list[Change]:
-    what = f"the labels of {shown(old.name)}"
+    numbers = old.questions[0].has_numbers and new.questions[0].has_numbers
+    what = f"the {'buckets' if numbers else 'labels'} of {shown(old.name)}"
     if old.is_open and new.is_open:
         return [Change("harmless", what, "they are candidates, which may change at any time")]
     if sorted(old.labels) == sorted(new.labels):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from murmurs.boundary.checks import shown, whole
@@ -47,6 +47,7 @@ class Dictionary(Question):
     """
 
     mechanism: Searched
+    scale: None = field(init=False, repr=False)
     alphabet: str
     people: int | None
 

@@ -154,8 +154,7 @@ class JointEstimate(Estimate):
         answers = tuple(self.answers[place] for place in places)
         if len(places) > 1:
             return JointEstimate.of(found, questions, answers)
-        title, ordered = questions[0].text or questions[0].name, questions[0].ordered
-        return dataclasses.replace(found, labels=answers[0], title=title, ordered=ordered)
+        return questions[0].described(dataclasses.replace(found, labels=answers[0]))
 
     def _estimator_of(self, count: int) -> estimators.Estimator | None:
         """Return the estimator of a margin of so many questions; None for their default."""
