@@ -26,9 +26,16 @@ QUICK = (
 
 
 @contextmanager
-def spark_session(master: str) -> Iterator[Any]:
-    """Return a Spark session."""
+def spark_session(master: str, home: Path) -> Iterator[Any]:
+    """Return a Spark session; executors of their own keep their logs in ``home``."""
+    import pyspark
+
+    if not home.exists():
+        home.mkdir()
+        for path in Path(pyspark.__file__).parent.iterdir():
+            (home / path.name).symlink_to(path)
     os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
+    os.environ.setdefault("SPARK_HOME", str(home))
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{QUICK}' pyspark-shell")
     from pyspark.sql import SparkSession
 
@@ -109,38 +116,6 @@ def dask_processes() -> Iterator[str]:
             for own in logs
         ]:
             said(own, r"(Registered to)", started)
-        yield address
-
-
-@contextmanager
-def spark_processes() -> Iterator[str]:
-    """Start a Spark master and two workers; return the master's address."""
-    import pyspark
-
-    program = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
-    settings = {
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "128m",
-        "SPARK_DAEMON_JAVA_OPTS": QUICK,
-        "PYSPARK_PYTHON": sys.executable,
-    }
-
-    def started(log: Path, what: str, *more: str) -> Any:
-        options = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        name = f"org.apache.spark.deploy.{what}"
-        return process(log, program, name, *options, *more, **settings)
-
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        log = Path(folder) / "master.txt"
-        first = stack.enter_context(started(log, "master.Master"))
-        address = said(log, r"Starting Spark master at (spark://127.0.0.1:[0-9]+)", first)
-        logs = [Path(folder) / f"worker-{number}.txt" for number in range(2)]
-        where = ["-c", "1", "-m", "512m", "--work-dir", folder]
-        for own, worker in [
-            (own, stack.enter_context(started(own, "worker.Worker", *where, address)))
-            for own in logs
-        ]:
-            said(own, r"(Successfully registered)", worker)
         yield address
 
 

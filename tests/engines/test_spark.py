@@ -1,4 +1,7 @@
-"""The engine "spark", on a master with two workers: processes of their own."""
+"""The engine "spark", in this process' Java and with two executors that are processes of their own.
+
+Executors take long to start: only what can happen to a cluster is tested on them.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,31 @@ import pytest
 
 from murmurs import Keyed, Survey
 from murmurs.engines import SourceError, spark
-from tests.engines.clusters import ROOT, spark_processes, spark_session
+from tests.engines import every_cluster
+from tests.engines.clusters import ROOT, spark_session
 from tests.engines.every_cluster import *  # noqa: F403
 from tests.engines.every_encoding import *  # noqa: F403
 from tests.engines.every_encoding import CITY, SECRET, Encode, Likely, people
 from tests.engines.every_engine import *  # noqa: F403
 from tests.engines.made import COFFEE, DRINK, HOT, ONE, Engine, drinks, of, plain, reports_to
 
+THREADS = "local[2]"
+EXECUTORS = "local-cluster[2,1,512]"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "session" in metafunc.fixturenames:
+        alone = metafunc.function.__module__ == every_cluster.__name__
+        where = [EXECUTORS if alone else THREADS]
+        metafunc.parametrize("session", where, indirect=True, scope="module")
+
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    """A session of a Spark master with two workers."""
-    with spark_processes() as master, spark_session(master) as found:
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    """A session of Spark where a test needs it: the tests of each place come together."""
+    with spark_session(request.param, tmp_path_factory.getbasetemp() / "spark") as found:
         yield found
 
 
@@ -116,10 +132,10 @@ def test_a_session_that_was_there_stays(session: Any) -> None:
     table = pa.table({"drink": drinks(PEOPLE)})
     assert spark.count(table, ONE)["drink"].n == PEOPLE
     assert spark.count(table, ONE, master=session.sparkContext.master)["drink"].n == PEOPLE
-    with pytest.raises(ValueError, match=r"this process uses Spark at spark://.* already: stop"):
-        spark.count(table, ONE, master="local[2]")
+    with pytest.raises(ValueError, match=r"this process uses Spark at local\[2\] already: stop"):
+        spark.count(table, ONE, master="local[3]")
     with pytest.raises(ValueError, match="session is a cluster already: leave master out"):
-        spark.count(table, ONE, master="local[2]", session=session)
+        spark.count(table, ONE, master="local[3]", session=session)
     assert session.range(3).count() == 3
 
 
