@@ -44,7 +44,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "estimating": (
         "From counts to shares",
         (
-            *("estimate", "Estimate", "JointEstimate", "discover", "Discovery"),
+            *("estimate", "Estimate", "TicksEstimate", "JointEstimate", "discover", "Discovery"),
             *("NoiseDominates", "UnfitCountsError"),
         ),
         ("estimators",),
@@ -62,11 +62,12 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "mechanisms": (
         "Mechanisms, designs and randomness",
         (
-            *("Mechanism", "OpenMechanism", "CustomMechanism"),
+            *("Mechanism", "OpenMechanism", "SetMechanism", "CustomMechanism"),
             *("KRR", "Subset", "OUE", "SUE", "Hadamard", "ProjectiveGeometry", "LocalHashing"),
             "SquareWave",
             *("CountMeanSketch", "HadamardSketch", "BasicRappor", "LOSUE", "LOLOHA"),
             *("PermutedRR", "PermutedRappor", "ORR", "ORappor", "Rappor", "Prefixes", "Product"),
+            *("PrivSet", "OneLabel"),
             *("Design", "warner", "forced_response", "unrelated_question", "crosswise"),
             *("triangular", "dice"),
             *("Randomness", "Secure", "Keyed", "Derived", "Seeded", "Given"),

@@ -38,7 +38,18 @@ from murmurs import (
     SquareWave,
     Subset,
 )
-from murmurs.mechanisms import Among, BooleanRappor, NGrams, Over, OverNGrams, Prefixes, Product
+from murmurs.mechanisms import (
+    Among,
+    BooleanRappor,
+    NGrams,
+    OneLabel,
+    Over,
+    OverNGrams,
+    Prefixes,
+    PrivSet,
+    Product,
+    SetMechanism,
+)
 from murmurs.mechanisms.mechanism import Mechanism
 from tests.walk import sampled
 
@@ -428,3 +439,46 @@ SMALL: list[Mechanism[Any]] = [
     ).over(["teapot", "abc"], complete=True),
 ]
 """Small enough to walk every branch; at least one of each kind."""
+
+
+# Mechanisms whose answers are sets
+
+
+def priv_set(m: PrivSet, x: tuple[int, ...]) -> Law:
+    """All reports by how many held items they have; somebody with too many keeps some at random."""
+    sets = list(itertools.combinations(range(m.k + m.most), m.w))
+    kept = list(itertools.combinations(x, min(m.most, len(x))))
+    law: Law = dict.fromkeys(sets, Fraction(0))
+    for part in kept:
+        held = {*part, *(m.k + i for i in range(m.most - len(part)))}
+        own = [z for z in sets if len(held & set(z)) >= m.overlap]
+        for report, weight in two_stage(m.truth, own, sets).items():
+            law[report] += weight / len(kept)
+    return law
+
+
+def one_label(m: OneLabel, x: tuple[int, ...]) -> Law:
+    law: Law = {}
+    for label in range(m.k):
+        own = [2 * label + (label in x)]
+        both = [2 * label, 2 * label + 1]
+        law |= {y: weight / m.k for y, weight in two_stage(m.truth, own, both).items()}
+    return law
+
+
+OF_SETS: dict[type[Any], Callable[[Any, tuple[int, ...]], Law]] = {
+    PrivSet: priv_set,
+    OneLabel: one_label,
+}
+
+SMALL_SETS: list[SetMechanism[Any]] = [
+    PrivSet(k=3, most=2, epsilon=2.0, w=2, overlap=1),
+    PrivSet(k=4, most=2, epsilon=2.0, w=1),
+    PrivSet(k=3, most=2, epsilon=4.0, w=2, overlap=2),
+    PrivSet(k=3, most=3, epsilon=4.0, w=2, overlap=2, pairs=True),
+    PrivSet(k=3, most=1, epsilon=2.0, w=2, pairs=True),
+    PrivSet(k=3, most=2, epsilon=4.0, w=2, overlap=2, more="sample"),
+    PrivSet(k=1, most=1, epsilon=1.0),
+    OneLabel(k=3, epsilon=2.0),
+    OneLabel(k=2, epsilon=1.0),
+]

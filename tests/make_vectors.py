@@ -33,12 +33,15 @@ from murmurs import (
     Hadamard,
     HadamardSketch,
     LocalHashing,
+    OneLabel,
     ORappor,
     PermutedRappor,
     PermutedRR,
+    PrivSet,
     Product,
     ProjectiveGeometry,
     Rappor,
+    SetMechanism,
     SquareWave,
     Subset,
     Survey,
@@ -47,7 +50,7 @@ from murmurs.boundary.documents import canonical
 from murmurs.client import limits
 from murmurs.devices.device import MEMORIES
 from murmurs.mechanisms import Design, NGrams, OpenProduct, Prefixes
-from murmurs.mechanisms.mechanism import Mechanism
+from murmurs.mechanisms.mechanism import AnyMechanism, Mechanism
 from murmurs.survey.terms import period_number
 
 FOLDER = Path(__file__).parent.parent / "vectors"
@@ -146,6 +149,15 @@ OPEN_CASES: list[tuple[ORR | ORappor | Rappor | Prefixes | NGrams | OpenProduct,
     ),
 ]
 
+SET_CASES: list[tuple[SetMechanism[Any], Sequence[tuple[int, ...]]]] = [
+    (PrivSet(k=6, most=2, epsilon=1.0), [(), (3,), (0, 5)]),
+    (PrivSet(k=10, most=3, epsilon=4.0, w=2, overlap=2), [(), (0, 4, 9)]),
+    (PrivSet(k=40, most=3, epsilon=1.0, w=4, pairs=True, more="sample"), [(1, 2), (0, 7, 8, 39)]),
+    (PrivSet(k=300, most=5, epsilon=0.5, w=20), [(), (0, 1, 2, 298, 299)]),
+    (OneLabel(k=3, epsilon=1.0), [(), (1,), (0, 1, 2)]),
+    (OneLabel(k=200, epsilon=2.0), [(), tuple(range(100))]),
+]
+
 KRR_5, KRR_300 = KRR(k=5, epsilon=1.0), KRR(k=300, epsilon=1.0)
 HADAMARD = Hadamard(k=7, epsilon=2.0, blocks=3)
 WAVE, CIRCLE = SquareWave(k=6, epsilon=1.0, b=2), SquareWave(k=7, epsilon=1.5, b=1, circular=True)
@@ -154,6 +166,7 @@ SIGNS = HadamardSketch(k=5, epsilon=1.0, rows=3, width=4)
 SUE_8, OUE_5 = SUE(k=8, epsilon=1.0), OUE(k=5, epsilon=1.0)
 RAPPOR = BasicRappor(k=12, f=0.5, p=0.25, q=0.75)
 SET_AS_BITS, SET_AS_LIST = Subset(k=5, epsilon=1.0, w=2), Subset(k=17, epsilon=2.0, w=2)
+ITEMS, YES_OR_NO = PrivSet(k=3, most=2, epsilon=1.0, w=2), OneLabel(k=3, epsilon=1.0)
 LONG_LIST = Subset(k=1000, epsilon=5.0, w=3)
 HASHED, WIDE_HASHED = LocalHashing(k=4, epsilon=1.0, g=3), LocalHashing(k=4, epsilon=6.0, g=300)
 ROWS = CountMeanSketch(k=4, epsilon=1.0, rows=2, width=3)
@@ -167,7 +180,7 @@ TOGETHER = Product((KRR_5, OUE_5))
 GRAMS = NGrams(5, 2, whole=ORR(1.0, width=4, cohorts=3), gram=ORR(1.0, width=3, cohorts=3))
 IN_COHORTS = OpenProduct((ORR(1.0, width=3, cohorts=4), ORappor(1.0, width=3, cohorts=4)))
 
-BAD: list[tuple[Mechanism[Any] | ORR | ORappor | NGrams | OpenProduct, str, str]] = [
+BAD: list[tuple[AnyMechanism[Any], str, str]] = [
     (GRAMS, "000000", "3 bytes are not reports of 4 bytes each"),
     (GRAMS, "03000000", "a bad part for question 0: it is not a Category(count=3): 3 is outside"),
     (GRAMS, "000c0000", "a bad part for question 1: it is not a Category(count=12): 12 is outside"),
@@ -199,6 +212,9 @@ BAD: list[tuple[Mechanism[Any] | ORR | ORappor | NGrams | OpenProduct, str, str]
     (SET_AS_BITS, "01", "it does not have 2 rising members below 5"),
     (SET_AS_BITS, "07", "it does not have 2 rising members below 5"),
     (SET_AS_BITS, "21", "a bit after the first 5 is set"),
+    (ITEMS, "01", "it does not have 2 rising members below 5"),
+    (ITEMS, "21", "a bit after the first 5 is set"),
+    (YES_OR_NO, "06", "6 is outside 0..5"),
     (SET_AS_LIST, "00", "1 bytes are not reports of 2 bytes each"),
     (SET_AS_LIST, "000102", "3 bytes are not reports of 2 bytes each"),
     (SET_AS_LIST, "0100", "it does not have 2 rising members below 17"),
@@ -601,6 +617,10 @@ def report_vectors() -> Iterator[Vector]:
         for text in answers:
             for draw in range(2):
                 yield report_vector(open_mechanism, text, draw)
+    for set_mechanism, sets in SET_CASES:
+        for ticks in sets:
+            for draw in range(2):
+                yield report_vector(set_mechanism, ticks, draw)
 
 
 def report_vector(mechanism: Any, answer: int | str | tuple[Any, ...], draw: int) -> Vector:

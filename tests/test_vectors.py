@@ -18,7 +18,7 @@ from murmurs.client.limits import chance_of_draw, draw
 from murmurs.hashing import strings
 from murmurs.hashing.layout import Keyed, Ranked
 from murmurs.kernels import compiled, reference
-from murmurs.mechanisms import BY_NAME, Design, NGrams, OpenProduct, Prefixes, from_document
+from murmurs.mechanisms import BY_NAME, SETS, Design, NGrams, OpenProduct, Prefixes, from_document
 from murmurs.mechanisms.closed.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
 from murmurs.survey.terms import FIELDS, period_number
@@ -36,6 +36,7 @@ HASHES, REPORTS, BAD = (read(name) for name in ("hash.json", "reports.json", "ba
 STRINGS, BAD_JSON = read("strings.json"), read("bad_json.json")
 WITH_VECTORS: dict[str, type[Any]] = {
     **BY_NAME,
+    **SETS,
     "ORR": ORR,
     "ORappor": ORappor,
     "Product": Product,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.devices.many import Devices
     from murmurs.estimators import NoiseDominates, UnfitCountsError, estimate
     from murmurs.estimators.estimation import Estimate
+    from murmurs.estimators.ticks import TicksEstimate
     from murmurs.files import PeopleError, read_counts, read_reports, write_counts, write_reports
     from murmurs.inference.association import Association, association
     from murmurs.inference.dependence import Strength, cramers_v
@@ -57,14 +58,17 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
         HadamardSketch,
         LocalHashing,
         Mechanism,
+        OneLabel,
         OpenMechanism,
         ORappor,
         PermutedRappor,
         PermutedRR,
         Prefixes,
+        PrivSet,
         Product,
         ProjectiveGeometry,
         Rappor,
+        SetMechanism,
         SquareWave,
         Subset,
     )
@@ -132,11 +136,13 @@ __all__ = [
     "NoiseDominates",
     "NotSentError",
     "ORappor",
+    "OneLabel",
     "OpenMechanism",
     "PeopleError",
     "PermutedRR",
     "PermutedRappor",
     "Prefixes",
+    "PrivSet",
     "Product",
     "ProjectiveGeometry",
     "Question",
@@ -146,12 +152,14 @@ __all__ = [
     "Screening",
     "Secure",
     "Seeded",
+    "SetMechanism",
     "SquareWave",
     "Strength",
     "Subset",
     "Survey",
     "TableComparison",
     "Terms",
+    "TicksEstimate",
     "Trend",
     "Tuning",
     "UnfitCountsError",
@@ -219,6 +227,7 @@ _HOMES = {
     "murmurs.devices.many": ("Devices",),
     "murmurs.estimators": ("NoiseDominates", "UnfitCountsError", "estimate"),
     "murmurs.estimators.estimation": ("Estimate",),
+    "murmurs.estimators.ticks": ("TicksEstimate",),
     "murmurs.files": (
         "PeopleError",
         "read_counts",
@@ -248,15 +257,18 @@ _HOMES = {
         "HadamardSketch",
         "LocalHashing",
         "Mechanism",
+        "OneLabel",
         "OpenMechanism",
         "ORappor",
         "PermutedRappor",
         "PermutedRR",
         "Prefixes",
+        "PrivSet",
         "Product",
         "ProjectiveGeometry",
         "Rappor",
         "SquareWave",
+        "SetMechanism",
         "Subset",
     ),
     "murmurs.mechanisms.designs.known": (

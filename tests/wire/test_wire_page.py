@@ -172,6 +172,29 @@ def subset(m: Fields, x: int, r: Chance) -> list[int]:
     return sorted(some(m["k"], m["w"], r))
 
 
+def priv_set(m: Fields, x: list[int], r: Chance) -> list[int]:
+    k, most, w = m["k"], m["most"], m["w"]
+    if len(x) > most:
+        x = [x[i] for i in sorted(some(len(x), most, r))]
+    held = [*x, *range(k, k + most - len(x))]
+    if not r.chance(m["truth"]):
+        return sorted(some(k + most, w, r))
+    sizes = range(m["overlap"], min(most, w) + 1)
+    ways = [math.comb(most, h) * math.comb(k, w - h) for h in sizes]
+    ways = [number // math.gcd(*ways) for number in ways]
+    u = r.below(sum(ways))
+    h = next(h for i, h in enumerate(sizes) if sum(ways[: i + 1]) > u)
+    free = [item for item in range(k + most) if item not in held]
+    own = [held[i] for i in some(most, h, r)]
+    return sorted(own + [free[i] for i in some(k, w - h, r)])
+
+
+def one_label(m: Fields, x: list[int], r: Chance) -> int:
+    label = r.below(m["k"])
+    y = int(label in x)
+    return 2 * label + (y if r.chance(m["truth"]) else r.below(2))
+
+
 def hadamard(m: Fields, x: int, r: Chance) -> int:
     b = 1
     while b <= -(-m["k"] // m["blocks"]):
@@ -320,6 +343,8 @@ ALONE: dict[str, Callable[[Fields, Any, Chance], Any]] = {
     "LOLOHA": loloha,
     "HadamardSketch": hadamard_sketch,
     "NGrams": ngrams,
+    "PrivSet": priv_set,
+    "OneLabel": one_label,
     "Product": product,
 }
 IN_COHORTS: dict[str, Callable[[Fields, Any, Chance, int], Any]] = {
@@ -356,7 +381,7 @@ def test_the_page_is_enough_to_make_every_known_report(name: str) -> None:
 def test_the_page_has_every_mechanism_that_a_survey_may_have() -> None:
     table = PAGE.partition("## How chance becomes a report")[2].partition("## JSON")[0]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
-    kinds: dict[str, Any] = {**mechanisms.BY_NAME, **mechanisms.OPEN}
+    kinds: dict[str, Any] = {**mechanisms.BY_NAME, **mechanisms.OPEN, **mechanisms.SETS}
     named = {name for name, _ in rows}
     assert named == {*kinds, "Design", "NGrams", "Product"} == {*ALONE, *IN_COHORTS}
     for name, text in rows:

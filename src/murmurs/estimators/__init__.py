@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant
+from murmurs.channels.sets import SetChannel
 from murmurs.counts import Counts
 from murmurs.estimators.default import single
 from murmurs.estimators.estimation import Estimate
@@ -21,6 +22,7 @@ from murmurs.estimators.methods.shrinkage import shrinkage
 from murmurs.estimators.methods.simplex import simplex
 from murmurs.estimators.methods.unbiased import unbiased
 from murmurs.estimators.precondition import UnfitCountsError, usable
+from murmurs.estimators.ticks import estimate_ticks
 from murmurs.estimators.uncertainty import information, likelihood_covariance
 
 __all__ = [
@@ -96,6 +98,8 @@ def estimate(
     >>> estimate(rr.count([0, 0, 0, 1]), "simplex", labels=["tea", "mate"])
     Estimate(n=4, estimator='simplex', {tea: 1, mate: 0})
     """
+    if isinstance(getattr(counts, "channel", None), SetChannel):
+        return estimate_ticks(counts, estimator, tuple(labels))
     known = usable(counts).mechanism.labels
     if known and len(labels) and tuple(labels) != known:
         raise ValueError(

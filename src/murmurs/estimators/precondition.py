@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from murmurs.channels.sets import SetChannel
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 
@@ -35,6 +36,11 @@ def usable(counts: object) -> Counts:
         )
     if counts.n == 0:
         raise ValueError("there are no reports to estimate from")
+    if isinstance(counts.channel, SetChannel):
+        raise ValueError(
+            f"{counts.mechanism} takes several answers, whose shares do not add up to one: use "
+            "murmurs.estimate(counts), or estimate of the question"
+        )
     if counts.channel.other == 0:
         raise ValueError(
             f"{counts.mechanism} asks an open question: say which strings to look for, with "

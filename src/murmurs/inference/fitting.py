@@ -7,6 +7,7 @@ from murmurs.channels.hashed import Sketch
 from murmurs.channels.histogram import Histogram
 from murmurs.channels.ngrams import NGramsChannel
 from murmurs.channels.product import ProductChannel
+from murmurs.channels.sets import SetChannel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
 from murmurs.inference.direct import DirectFit
@@ -14,6 +15,7 @@ from murmurs.inference.fit import Fit
 from murmurs.inference.hadamard import BlockFit
 from murmurs.inference.least_squares import hashed_fit
 from murmurs.inference.product import ProductFit
+from murmurs.inference.sets import SetFit
 
 
 def fitted(counts: Counts) -> Fit:
@@ -30,6 +32,8 @@ def fitted(counts: Counts) -> Fit:
             return BlockFit(counts)
         case Sketch() | NGramsChannel():
             return hashed_fit(counts)
+        case SetChannel():
+            return SetFit(counts)
         case Symmetric() | Histogram():
             return DirectFit(counts)
         case _:

@@ -35,6 +35,9 @@ from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.products.closed import Product
 from murmurs.mechanisms.products.common import Combined
 from murmurs.mechanisms.products.open import OpenProduct, product_of
+from murmurs.mechanisms.sets.one_label import OneLabel
+from murmurs.mechanisms.sets.privset import PrivSet
+from murmurs.mechanisms.sets.sets import SetMechanism
 from murmurs.mechanisms.strings.dictionary import planned_dictionary
 from murmurs.mechanisms.strings.ngrams import NGrams
 from murmurs.mechanisms.strings.over_ngrams import OverNGrams
@@ -48,6 +51,7 @@ __all__ = [
     "OPEN",
     "ORR",
     "OUE",
+    "SETS",
     "SUE",
     "Among",
     "BasicRappor",
@@ -62,6 +66,7 @@ __all__ = [
     "Mechanism",
     "NGrams",
     "ORappor",
+    "OneLabel",
     "OpenMechanism",
     "OpenProduct",
     "Over",
@@ -69,9 +74,11 @@ __all__ = [
     "PermutedRR",
     "PermutedRappor",
     "Prefixes",
+    "PrivSet",
     "Product",
     "ProjectiveGeometry",
     "Rappor",
+    "SetMechanism",
     "SquareWave",
     "Subset",
     "counts_from_document",
@@ -106,8 +113,14 @@ OPEN: dict[str, type[OpenMechanism[Any]]] = {
 }
 """Mechanisms whose answers are strings, by the names that survey files have."""
 
+SETS: dict[str, type[SetMechanism[Any]]] = {kind.__name__: kind for kind in (PrivSet, OneLabel)}
+"""Mechanisms whose answers are sets of labels, by the names that survey files have."""
 
-AnyKind = Mechanism[Any] | OpenMechanism[Any] | OpenProduct
+
+OneKind = Mechanism[Any] | OpenMechanism[Any] | SetMechanism[Any]
+"""A mechanism of one question."""
+
+AnyKind = OneKind | OpenProduct
 
 
 def from_document(document: dict[str, Any]) -> AnyKind:
@@ -130,9 +143,10 @@ def from_document(document: dict[str, Any]) -> AnyKind:
         return _from_constructor(name, planned_dictionary, parameters)
     if name == "NGrams":
         return _ngrams(parameters)
-    kinds: dict[str, type[Mechanism[Any] | OpenMechanism[Any]]] = {
+    kinds: dict[str, type[OneKind]] = {
         **BY_NAME,
         **OPEN,
+        **SETS,
         "Design": Design,
         "BooleanRappor": BooleanRappor,
     }
@@ -224,9 +238,7 @@ def _seen_over(made: Any, fields: dict[str, Any]) -> Mechanism[Any]:
     return Mapped.from_bits(made, candidates, fields["map"], complete=complete)
 
 
-def _made(
-    name: str, kind: type[Mechanism[Any] | OpenMechanism[Any]], parameters: dict[str, Any]
-) -> Mechanism[Any] | OpenMechanism[Any]:
+def _made(name: str, kind: type[OneKind], parameters: dict[str, Any]) -> OneKind:
     """Return a mechanism of this kind; errors name unknown and missing parameters."""
     fields = [f for f in dataclasses.fields(kind) if f.init]  # type: ignore[arg-type]
     known = sorted(f.name for f in fields)

@@ -301,9 +301,7 @@ class Mechanism(AnyMechanism[Report]):
         ``histogram`` says how many people hold each answer. The cost does not grow with them.
         """
         people = self.check_histogram(histogram)
-        source = as_generator(random)
-        rng = np.random.default_rng() if isinstance(source, Secure) else source
-        return Counts(self, int(people.sum()), self._simulate(people, rng))
+        return Counts(self, int(people.sum()), self._simulate(people, study_generator(random)))
 
     def check(self, answer: object) -> int:
         """Return the answer if it is one of 0..k-1; errors do not quote it."""
@@ -452,6 +450,12 @@ class OpenMechanism(AnyMechanism[Report]):
     def check(self, text: object) -> str:
         """Return a string in its normal form; refuse, without quoting, what is empty or no text."""
         return strings.normal(text)
+
+
+def study_generator(random: ChanceInBulk) -> np.random.Generator:
+    """Return the generator that a population is drawn with."""
+    source = as_generator(random)
+    return np.random.default_rng() if isinstance(source, Secure) else source
 
 
 def _look_like_shares(values: object) -> bool:

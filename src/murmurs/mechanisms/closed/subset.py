@@ -80,8 +80,8 @@ class Subset(Truthful[tuple[int, ...]]):
     def _encode_one(self, answer: int, random: Randomness) -> tuple[int, ...]:
         """Return the set in rising order, drawn without replacement by Floyd's method."""
         if not random.chance(self.truth):
-            return tuple(sorted(_floyd(self.k, self.w, random)))
-        others = _floyd(self.k - 1, self.w - 1, random)
+            return tuple(sorted(floyd(self.k, self.w, random)))
+        others = floyd(self.k - 1, self.w - 1, random)
         return tuple(sorted({answer} | {x + (x >= answer) for x in others}))
 
     def _encode_many(self, answers: Integers, random: Bulk) -> Reports:
@@ -140,7 +140,8 @@ class Subset(Truthful[tuple[int, ...]]):
         return cells
 
 
-def _floyd(k: int, w: int, random: Randomness) -> set[int]:
+def floyd(k: int, w: int, random: Randomness) -> set[int]:
+    """Return w of the numbers 0..k-1, uniformly, drawn without replacement by Floyd's method."""
     chosen: set[int] = set()
     for last in range(k - w, k):
         draw = random.below(last + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from murmurs.mechanisms.mechanism import Mechanism
@@ -11,13 +11,14 @@ from murmurs.privacy import SCALE, check_promise, truth_ratio
 from murmurs.wire import Report
 
 
-class Truthful(Mechanism[Report]):
-    """A mechanism that is truthful with some probability, and otherwise draws from all reports.
+class OftenTrue(ABC):
+    """The law of being truthful with some probability, and drawing from all reports otherwise.
 
     With probability ``truth`` / 2**53 the report is drawn uniformly from those that support the
     answer, otherwise uniformly from all reports, which may also support the answer.
     """
 
+    epsilon: float
     truth: int
 
     @property
@@ -37,5 +38,10 @@ class Truthful(Mechanism[Report]):
 
     def _settle_truth(self) -> None:
         """Compute the probability of truth from epsilon, or check a given one against it."""
-        self._set(truth=settle_truth(self.truth, self.epsilon, self.reports_per_supporting))
+        truth = settle_truth(self.truth, self.epsilon, self.reports_per_supporting)
+        object.__setattr__(self, "truth", truth)
         check_promise(self.ratio, self.epsilon, self)
+
+
+class Truthful(OftenTrue, Mechanism[Report]):
+    """A mechanism with a list of answers that has this law."""

@@ -1,0 +1,1 @@
+"""Mechanisms whose answers are sets: tick all that apply."""
