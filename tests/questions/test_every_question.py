@@ -28,6 +28,7 @@ from murmurs.questions.dictionary.dictionary import Dictionary, DictionaryEntry
 from murmurs.questions.entry import Entry, QuestionEntry
 from murmurs.questions.joint.entry import JointEntry
 from murmurs.questions.kinds import KINDS, asked_from_document
+from murmurs.questions.several.entry import SeveralEntry
 from murmurs.submission import SubmissionForm
 from murmurs.survey.changes import compare_surveys
 from murmurs.survey.promise import promise
@@ -145,6 +146,28 @@ CASES = {
         {("tea", "no"): 7000, ("mate", "yes"): 3000},
         ("tea × no", "mate × yes"),
         ("epsilon = 4.0", "epsilon = 5.0"),
+    ),
+    "several": Case(
+        SeveralEntry,
+        "owns",
+        '[[questions]]\nname = "owns"\nlabels = ["car", "bike", "boat"]\nepsilon = 4.0\n'
+        "several = true\nmost = 2",
+        ({"owns": ["car"]}, {"owns": "bike;boat"}),
+        {"owns": ["secret"]},
+        {"car": 7000, ("bike", "boat"): 3000},
+        ("car", "bike"),
+        ("most = 2", "most = 1"),
+    ),
+    "one of several": Case(
+        SeveralEntry,
+        "owns",
+        '[[questions]]\nname = "owns"\nlabels = ["car", "bike", "boat"]\n'
+        'several = true\nmechanism = {name = "OneLabel", epsilon = 4.0}',
+        ({"owns": ["car"]}, {"owns": "bike;boat"}),
+        {"owns": ["secret"]},
+        {"car": 7000, ("bike", "boat"): 3000},
+        ("car", "bike"),
+        ('"bike", "boat"', '"boat", "bike"'),
     ),
     "rating": Case(
         RatingEntry,

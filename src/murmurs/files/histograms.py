@@ -60,7 +60,7 @@ def _label(path: Path, line: int, question: Single, text: str) -> str:
             return str(question.answer(text))
         except ValueError as error:
             refuse(path, line, str(error))
-    place = question.place_of(text)
-    if place is None:
+    label = question.label_of(text)
+    if label is None:
         refuse(path, line, f"{shown(text)} is not an answer to {shown(question.name)}")
-    return question.labels[place]
+    return label

@@ -121,4 +121,9 @@ class QuestionEntry(Entry):
                 f"question {shown(self.name)} has a Product for a mechanism, which is that of "
                 "several questions: list these one by one, and their names in a [[joint]]"
             )
+        if isinstance(made, mechanisms.SetMechanism):
+            raise ValueError(
+                f"question {shown(self.name)} has a mechanism for sets of answers: add "
+                "several = true, or take another"
+            )
         return made

@@ -18,9 +18,10 @@ from murmurs.questions.asked import Asked
 from murmurs.questions.dictionary.dictionary import DictionaryEntry
 from murmurs.questions.entry import Entry, QuestionEntry
 from murmurs.questions.joint.entry import JointEntry
+from murmurs.questions.several.entry import SeveralEntry
 from murmurs.questions.single import Single
 
-KINDS: list[type[Entry]] = [JointEntry, DictionaryEntry, QuestionEntry]
+KINDS: list[type[Entry]] = [JointEntry, DictionaryEntry, SeveralEntry, QuestionEntry]
 """The first kind that owns an entry reads it, so that the one which takes the rest comes last."""
 
 

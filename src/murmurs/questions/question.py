@@ -29,6 +29,8 @@ from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
 from murmurs.mechanisms.designs.known import YES_NO, says_no_first
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
+from murmurs.mechanisms.sets.privset import More
+from murmurs.mechanisms.sets.sets import SetMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
 from murmurs.planning.choice import CANDIDATES, choose, choose_open
@@ -66,6 +68,10 @@ class Question(Single):
     seconds and shown as hours, minutes and seconds. ``unit`` is shown beside numbers. ``scale`` is
     that of another question, in place of all this.
 
+    With ``several``, an answer is a set of labels, of which at most ``most`` may be ticked, by
+    default all. ``more="sample"`` keeps ``most`` of those that somebody ticked, at random, where
+    answers with more are refused otherwise. With ``pairs``, counts show which labels go together.
+
     >>> drink = Question("drink", ["espresso", "filter", "tea", "nothing"], epsilon=1.0)
     >>> drink.mechanism, drink.why
     (KRR(k=4, epsilon=1.0), 'no other mechanism has a smaller error')
@@ -85,11 +91,19 @@ class Question(Single):
     scale: Scale | None = field(repr=False)
     why: str = field(init=False, compare=False, repr=False)
 
+    def __new__(cls, *_: Any, several: bool = False, **__: Any) -> Self:
+        """Make a question whose answers are sets of labels, if people may tick several."""
+        if several is True and cls is Question:
+            from murmurs.questions.several.question import Several  # which is a Question
+
+            return cast(Self, object.__new__(Several))
+        return object.__new__(cls)
+
     def __init__(
         self,
         name: str,
         labels: Sequence[str] = (),
-        mechanism: Mechanism[Any] | OpenMechanism[Any] = LEFT_OPEN,
+        mechanism: Mechanism[Any] | OpenMechanism[Any] | SetMechanism[Any] = LEFT_OPEN,
         text: str = "",
         *,
         epsilon: float | None = None,
@@ -107,6 +121,10 @@ class Question(Single):
         circular: bool = False,
         unit: str = "",
         scale: Scale | None = None,
+        several: bool = False,
+        most: int | None = None,
+        more: More = "refuse",
+        pairs: bool = False,
     ) -> None:
         self._set(name=name, mechanism=mechanism, text=text, ordered=ordered, why=GIVEN, scale=None)
         check_name(name, "a question")
@@ -116,6 +134,12 @@ class Question(Single):
             raise TypeError(f"ordered must be True or False, not {shown(ordered)}")
         if not isinstance(open, bool | None):
             raise TypeError(f"open must be True or False, not {shown(open)}")
+        if several is not False:
+            raise TypeError(f"several must be True or False, not {shown(several)}")
+        if most is not None or more != "refuse" or pairs:
+            raise ValueError(
+                f"{self.called} takes one answer: most, more and pairs are for several=True"
+            )
         written = Written(
             range, width, buckets, edges, scores, whole, durations, outside, circular, unit, scale
         )

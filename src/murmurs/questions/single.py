@@ -113,6 +113,11 @@ class Single(Asked):
         except (TypeError, ValueError):
             return self.known.find(value)
 
+    def label_of(self, value: object) -> str | None:
+        """Return what tables call the answer that a value or a label stands for, or None."""
+        place = self.place_of(value)
+        return None if place is None else self.labels[place]
+
     def encode_many(
         self,
         answers: object,

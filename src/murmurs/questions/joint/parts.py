@@ -8,6 +8,7 @@ from typing import Any, cast
 from murmurs.boundary.checks import shown
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.mechanisms.products.common import Combined
+from murmurs.mechanisms.sets.sets import SetMechanism
 from murmurs.questions.question import Question
 from murmurs.questions.single import Single
 
@@ -37,6 +38,12 @@ def check_questions(questions: tuple[Single, ...]) -> None:
     for question in questions:
         if question.name in seen:
             raise ValueError(f"the question {shown(question.name)} is there twice")
+        if isinstance(question.mechanism, SetMechanism):
+            raise ValueError(
+                f"question {shown(question.name)} takes several answers, and is asked by itself: "
+                "leave it out of the joint; with pairs = true it shows which of its answers go "
+                "together"
+            )
         seen.add(question.name)
 
 

@@ -1,0 +1,1 @@
+"""Questions that take several answers: tick all that apply."""
