@@ -96,6 +96,8 @@ def sizes(name: str) -> Iterator[tuple[Any, ...]]:
             "below": (flat, 3, flat, flat),
             "subsets": (flat, n, 2, flat, flat, flat),
             "histogram": (flat, n),
+            "sharded": (flat, 2),
+            "repeated": (flat,),
             "bit_totals": (square, n),
             "support_totals": (flat, flat, flat, n),
             "text_keys": (square, flat, square, flat),
@@ -176,6 +178,36 @@ def test_sums_over_places_are_equal_to_the_last_bit(
     monkeypatch.setattr(reference, "_PAIRS", 1000)  # a row at a time
     assert reference.gram(places, table, hashes).tobytes() == pairs[1].tobytes()
     np.testing.assert_allclose(_dense_gram(places, table, hashes), pairs[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 64, 2**16])
+def test_numbers_are_ordered_by_shards(count: int) -> None:
+    rng = np.random.default_rng(4)
+    hashes = np.append(rng.integers(0, 2**64, 5000, np.uint64), np.array([0, 2**64 - 1], "u8"))
+    shards = [int(value) * count >> 64 for value in hashes.tolist()]
+    wanted = [hashes[i] for i in sorted(range(len(hashes)), key=lambda i: (shards[i], i))]
+    for form in (reference, compiled):
+        ordered, ends = form.sharded(hashes, count)
+        assert ordered.tolist() == wanted
+        assert np.diff(ends).tolist() == np.bincount(shards, minlength=count).tolist()
+
+
+def test_repeated_numbers_are_found_whatever_numbers_they_are() -> None:
+    """Also 0, which a table without marks would take for an empty place, and equal first bits."""
+    rng, many_of_one = np.random.default_rng(5), np.zeros(9, np.uint64)
+    cases = [
+        rng.integers(0, 2**64, 20_000, np.uint64),
+        rng.integers(0, 3000, 5000).astype(np.uint64),
+        rng.integers(0, 3000, 5000).astype(np.uint64) << np.uint64(52),
+        many_of_one,
+        many_of_one[:1],
+        many_of_one[:0],
+    ]
+    cases.append(np.append(cases[0], cases[0][:70]))
+    for case in cases:
+        values, times = np.unique(case, return_counts=True)
+        for form in (reference, compiled):
+            assert form.repeated(case).tolist() == values[times > 1].tolist()
 
 
 def test_a_numba_that_does_not_load_is_told_with_the_way_out(

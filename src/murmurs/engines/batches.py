@@ -16,16 +16,19 @@ _BUFFER = 2**20
 _VIEWS = {"binary_view": "large_binary", "string_view": "large_string"}
 
 
-def batches(part: AnyPart, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+def batches(
+    part: AnyPart, columns: Sequence[str], ids: str | None = None
+) -> Iterator[tuple[int, Any]]:
     """Return the columns of a part batch by batch, each with the number of its first row.
 
-    Rows are numbered from 0 within the file. A file that was replaced meanwhile is refused.
+    Rows are numbered from 0 within the file. A file that was replaced meanwhile is refused. Texts
+    are read as dictionaries, except those of the column ``ids``, which hardly ever repeat.
     """
     part.check_unchanged()
     first = part.first
     match part:
         case Part():
-            stream = _of_file(part, columns)
+            stream = _of_file(part, columns, ids)
         case InMemory():
             stream = iter(part.table.select(list(columns)).to_batches(max_chunksize=ROWS))
         case Streamed():
@@ -50,24 +53,26 @@ def _plainer(column: Any) -> Any:
     return column if kind is None else column.cast(kind)
 
 
-def _of_file(part: Part, columns: Sequence[str]) -> Iterator[Any]:
+def _of_file(part: Part, columns: Sequence[str], ids: str | None) -> Iterator[Any]:
     try:
         with damaged(part.path):
-            yield from (
-                _of_parquet(part, columns) if part.format == "parquet" else _of_ipc(part, columns)
-            )
+            if part.format == "parquet":
+                yield from _of_parquet(part, columns, ids)
+            else:
+                yield from _of_ipc(part, columns)
     except SourceError:
         part.check_unchanged()  # another file, in which the groups of rows are others
         raise
 
 
-def _of_parquet(part: Part, columns: Sequence[str]) -> Iterator[Any]:
+def _of_parquet(part: Part, columns: Sequence[str], ids: str | None) -> Iterator[Any]:
     from pyarrow import types
     from pyarrow.parquet import ParquetFile
 
     with _opened(part) as opened:
         schema = ParquetFile(opened).schema_arrow
         texts = [name for name in columns if types.is_string(schema.field(name).type)]
+        texts = [name for name in texts if name != ids]
         file = ParquetFile(opened, read_dictionary=texts, buffer_size=_BUFFER, pre_buffer=False)
         yield from file.iter_batches(
             ROWS, row_groups=list(part.groups), columns=list(columns), use_threads=False

@@ -47,7 +47,7 @@ def count_part(job: Job, part: AnyPart, without: Integers | None = None) -> Tall
 def read_part(job: Job, part: AnyPart, without: Integers | None, tally: Tally, take: Take) -> None:
     """Hand out the reports of a part, and count in the tally what is left out."""
     gathered = _Gathered(job, part, tally, take)
-    for first, batch in batches(part, job.reads(part)):
+    for first, batch in batches(part, job.reads(part), job.identity):
         tally.rows += batch.num_rows
         rows = _rows(job, part, tally, first, batch, without)
         gathered.put(batch, first, rows)

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -21,14 +21,15 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.engines.batches import batches
-from murmurs.engines.repeats import find_repeats, ids_of, shards_for, write_ids
-from murmurs.engines.running import Total
+from murmurs.engines.repeats import shards_for
+from murmurs.engines.running import Total, compare
 from murmurs.engines.scratch import Scratch, new_folder, scratch
 from murmurs.engines.sources import AnyPart, Found, SourceError, find
+from murmurs.engines.suspects import Hashes, Hashing, Writer, find_suspects, hashing_for
 from murmurs.engines.tally import Tally
 from murmurs.files.answers import check_options
 from murmurs.files.private_table import Source, check_kept, sources_of
-from murmurs.files.schema import about, report_type
+from murmurs.files.schema import FINGERPRINT, about, report_type
 from murmurs.numerics.arrays import Integers
 from murmurs.randomness.derived import Derived, check_secret
 from murmurs.randomness.keyed import Keyed
@@ -79,13 +80,17 @@ class Encoder:
         wanted = [column for source in self.sources for column in source.columns]
         return list(dict.fromkeys([*wanted, *self.keep, self.key]))
 
+    @cached_property
+    def _about(self) -> dict[bytes, bytes]:
+        return about(self.survey)
+
     def schema(self, given: Any) -> Any:
         """Return the schema of what is written: the reports, and the columns that are kept."""
         import pyarrow
 
         fields = [(s.asked.name, report_type(s.asked.mechanism.shape)) for s in self.sources]
         fields += [(name, given.field(name).type) for name in self.keep]
-        return pyarrow.schema(fields, about(self.survey))
+        return pyarrow.schema(fields, self._about)
 
     def encoded(self, part: AnyPart, first: int, batch: Any, tally: Tally) -> Any:
         """Return the reports of a batch as a batch, its rows in another order."""
@@ -130,7 +135,7 @@ class Encoder:
             options = {option: found.get(asked.name) for option, found in options.items()}
         picked: Any = asked.pick(dict(zip(names, answers, strict=True)))
         try:
-            random = Keyed(self.secret, (self.survey.fingerprint,), keys)
+            random = Keyed(self.secret, (self._about[FINGERPRINT].decode(),), keys)
             reports = asked.encode_many(picked, random, **options)
         except (TypeError, ValueError, OverflowError) as error:
             raise SourceError(
@@ -170,10 +175,16 @@ def encode(
     """Encode columns of files, and write a folder of Parquet files with the reports."""
     found = find(sources, filesystem=given.get("filesystem"))
     encoder = encoder_of(survey, found, **given)
-    _check_keys(total, found, encoder, given.get("scratch"))
-    with new_folder(target) as folder:
-        tally = total(partial(_write, encoder, folder), found.parts, Tally())
-    return Encoded(tally.rows, tally.missing, encoder.secret)
+    with new_folder(target) as folder, scratch(given.get("scratch")) as notes:
+        hashing = hashing_for(found.rows, notes)
+        written = total(partial(_write, encoder, folder, hashing), found.parts, Written())
+        suspects = find_suspects(total, hashing, written.hashes)
+        if suspects:
+            shards = shards_for(found.rows, notes, encoder.key, only=(hashing, suspects))
+            shared = compare(total, shards, found.parts, ())
+            if shared:
+                raise shared_keys(encoder.key, shared)
+    return Encoded(written.tally.rows, written.tally.missing, encoder.secret)
 
 
 def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encoder:
@@ -214,19 +225,8 @@ def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encod
     return encoder
 
 
-def _check_keys(total: Total, found: Found, encoder: Encoder, where: str | Path | None) -> None:
-    """Refuse keys that two rows share: with the same answer, they would have the same report."""
-    with scratch(where) as folder:
-        shards = shards_for(found.rows, folder, encoder.key)
-        total(partial(write_ids, shards), found.parts, 0)
-        ids = tuple(map(ids_of, found.parts))
-        shared = total(partial(find_repeats, shards, ids), range(shards.count), 0)
-    if shared:
-        raise shared_keys(encoder.key, shared)
-
-
 def shared_keys(key: str, number: int) -> SourceError:
-    """Return the refusal of rows that share a key."""
+    """Return the refusal of rows that share a key: with one answer, they have one report."""
     have = "has" if number == 1 else "have"
     return SourceError(
         f"{numbered(number, 'row')} {have} a key in {shown(key)} that another row has: whether "
@@ -235,16 +235,29 @@ def shared_keys(key: str, number: int) -> SourceError:
     )
 
 
-def _write(encoder: Encoder, folder: Scratch, part: AnyPart) -> Tally:
+@dataclass(frozen=True)
+class Written:
+    """What a task has written: how many rows, and where the hashes of their keys are."""
+
+    tally: Tally = field(default_factory=Tally)
+    hashes: Hashes = field(default_factory=Hashes)
+
+    def __add__(self, other: Written) -> Written:
+        """Return what both have written."""
+        return Written(self.tally + other.tally, self.hashes + other.hashes)
+
+
+def _write(encoder: Encoder, folder: Scratch, hashing: Hashing, part: AnyPart) -> Written:
     """Encode a part, and write its file; on a worker."""
     from pyarrow.parquet import ParquetWriter
 
-    tally, writer = Tally(), None
+    tally, keys, writer = Tally(), Writer(hashing, part), None
     with folder.writing(f"part-{part.number:05d}.parquet") as file, ExitStack() as stack:
-        for first, batch in batches(part, encoder.reads):
+        for first, batch in batches(part, encoder.reads, encoder.key):
             if writer is None:
                 schema = encoder.schema(batch.schema)
                 writer = stack.enter_context(ParquetWriter(file, schema))
             writer.write_batch(encoder.encoded(part, first, batch, tally))
+            keys.put(batch.column(encoder.key))
             tally.rows += batch.num_rows
-    return tally
+    return Written(tally, keys.close())

@@ -28,7 +28,7 @@ from murmurs.engines.sources import AnyPart, Found, Part, SourceError
 from murmurs.engines.tally import Refusal, Sum, Tally
 
 FILE, LOCK = "counted.arrow", "lock"
-FORMAT = 1
+FORMAT = 2
 _ABOUT = b"murmurs_counted"
 _BLOCK = 2**22
 

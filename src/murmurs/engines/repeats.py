@@ -18,6 +18,7 @@ import numpy as np
 from murmurs.engines.batches import batches
 from murmurs.engines.scratch import Scratch
 from murmurs.engines.sources import AnyPart
+from murmurs.engines.suspects import Hashing, Suspects
 from murmurs.numerics.arrays import Integers
 
 PER_SHARD = 2**21
@@ -44,33 +45,42 @@ def ids_of(part: AnyPart) -> Ids:
 
 @dataclass(frozen=True)
 class Shards:
-    """How ids are sorted into files of a folder; ``key`` hashes them, and is nobody's business."""
+    """How ids are sorted into files of a folder; ``key`` hashes them, and is nobody's business.
+
+    ``only`` are the suspects among which equal ids are, if somebody has looked before.
+    """
 
     scratch: Scratch
     identity: str
     count: int
     key: int = field(repr=False)
+    only: tuple[Hashing, Suspects] | None = None
 
     def hashed(self, high: Any, low: Any) -> Any:
         """Return a hash of each id: whoever chooses ids cannot choose their shard."""
-        mixed = (high ^ (low * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(self.key | 1)
-        return mixed ^ (mixed >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
+        mixed = (high ^ np.uint64(self.key)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = ((mixed ^ mixed >> np.uint64(32)) ^ low) * np.uint64(self.key | 1)
+        return (mixed ^ mixed >> np.uint64(29)) * np.uint64(0xD6E8FEB86659FD93)
 
 
-def shards_for(rows: int, scratch: Scratch, identity: str, key: int | None = None) -> Shards:
+def shards_for(
+    rows: int,
+    scratch: Scratch,
+    identity: str,
+    key: int | None = None,
+    only: tuple[Hashing, Suspects] | None = None,
+) -> Shards:
     """Return as many shards as so many rows need."""
-    count = 1 << max(0, (-(-rows // PER_SHARD) - 1).bit_length())
-    return Shards(
-        scratch, identity, min(count, _BUCKETS), secrets.randbits(64) if key is None else key
-    )
+    count = min(1 << max(0, (-(-rows // PER_SHARD) - 1).bit_length()), _BUCKETS)
+    return Shards(scratch, identity, count, secrets.randbits(64) if key is None else key, only)
 
 
 def write_ids(shards: Shards, part: AnyPart) -> int:
     """Write the ids of a part; return their number."""
     waiting: list[Any] = []
     size = written = total = 0
-    for first, batch in batches(part, [shards.identity]):
-        entries = _entries(part, first, batch.column(shards.identity))
+    for first, batch in batches(part, [shards.identity], shards.identity):
+        entries = _entries(shards, part, first, batch.column(shards.identity))
         start = 0
         while start < batch.num_rows:
             room = _CHUNK - size
@@ -87,7 +97,7 @@ def write_ids(shards: Shards, part: AnyPart) -> int:
     return total
 
 
-def _entries(part: AnyPart, first: int, column: Any) -> Any:
+def _entries(shards: Shards, part: AnyPart, first: int, column: Any) -> Any:
     """Return the ids of some rows with their places; a row without an id has none."""
     rows = np.uint64(first) + np.arange(len(column), dtype=np.uint64)
     if hasattr(column, "dictionary_decode"):
@@ -95,6 +105,10 @@ def _entries(part: AnyPart, first: int, column: Any) -> Any:
     if column.null_count:
         rows = rows[column.is_valid().to_numpy(zero_copy_only=False)]
         column = column.drop_null()
+    if shards.only is not None:
+        hashing, suspects = shards.only
+        some = np.flatnonzero(suspects.among(hashing.hashes(column)))
+        rows, column = rows[some], column.take(some)
     keys = _keys(column)
     entries = np.empty(len(rows), _ENTRY)
     entries["high"], entries["low"] = keys[:, 0], keys[:, 1]
@@ -109,7 +123,7 @@ def _write(shards: Shards, name: str, waiting: list[Any]) -> int:
     width = 64 - (_BUCKETS - 1).bit_length()
     starts = np.arange(_BUCKETS, dtype=np.uint64) << np.uint64(width)
     ends = [*np.searchsorted(hashes[order], starts).tolist(), len(entries)]
-    shards.scratch.write(name, np.array(ends, "<u8").tobytes() + entries[order].tobytes())
+    shards.scratch.write(name, np.array(ends, "<u8"), entries[order])
     return len(entries)
 
 
@@ -154,7 +168,7 @@ def find_repeats(shards: Shards, ids: tuple[Ids, ...], shard: int) -> int:
     again[1:] = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
     lost = entries[order[again]]
     lost = lost[np.argsort(lost["part"], kind="stable")]
-    shards.scratch.write(f"repeats-{shard}", lost.tobytes())
+    shards.scratch.write(f"repeats-{shard}", lost)
     return len(lost)
 
 

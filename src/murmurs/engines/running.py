@@ -17,6 +17,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, numbered
 from murmurs.counts import Counts, People, pool
 from murmurs.engines import ledger
+from murmurs.engines.batches import batches
 from murmurs.engines.counting import count_part, nothing
 from murmurs.engines.job import Bad, Job, plan
 from murmurs.engines.repeats import (
@@ -30,6 +31,7 @@ from murmurs.engines.repeats import (
 )
 from murmurs.engines.scratch import scratch
 from murmurs.engines.sources import AnyPart, Found, SourceError, find
+from murmurs.engines.suspects import Hashes, Hashing, Writer, find_suspects, hashing_for
 from murmurs.engines.tally import Refusal, Tally
 from murmurs.files.segments import Segment
 from murmurs.survey.survey import Survey
@@ -196,15 +198,37 @@ def _without_repeats(
 ) -> Tally:
     """Count the rows whose ids are new; ids of earlier runs are remembered beside the ledger."""
     assert job.identity is not None
+    rows = sum(part.rows for part in parts)
     with scratch(where) if known is None else known.scratch() as folder:
-        before: tuple[Ids, ...] = () if known is None else known.ids
-        rows = sum(part.rows for part in parts) + (0 if known is None else known.tally.rows)
-        key = None if known is None else known.key
-        shards = shards_for(rows, folder, job.identity, key)
-        total(partial(_ids, shards), parts, 0)
-        ids = (*before, *map(ids_of, parts))
-        total(partial(find_repeats, shards, ids), range(shards.count), 0)
+        if known is None:
+            hashing = hashing_for(rows, folder)
+            hashes = total(partial(_hashes, hashing, job.identity), parts, Hashes())
+            suspects = find_suspects(total, hashing, hashes)
+            only, key, before = (hashing, suspects), None, tuple[Ids, ...]()
+        else:
+            suspects, only, key, before = None, None, known.key, known.ids
+            rows += known.tally.rows
+        shards = None
+        if suspects is None or suspects:
+            shards = shards_for(rows, folder, job.identity, key, only)
+            compare(total, shards, parts, before)
         return total(partial(_count, job, shards), parts, nothing(job, parts))
+
+
+def _hashes(hashing: Hashing, identity: str, part: AnyPart) -> Hashes:
+    """Write the hashes of the ids of a part on a worker."""
+    writer = Writer(hashing, part)
+    with named(part):
+        for _, batch in batches(part, [identity], identity):
+            writer.put(batch.column(identity))
+    return writer.close()
+
+
+def compare(total: Total, shards: Shards, parts: Sequence[AnyPart], before: Sequence[Ids]) -> int:
+    """Find the rows whose ids came before, and return their number."""
+    total(partial(_ids, shards), parts, 0)
+    ids = (*before, *map(ids_of, parts))
+    return total(partial(find_repeats, shards, ids), range(shards.count), 0)
 
 
 def _ids(shards: Shards, part: AnyPart) -> int:

@@ -42,10 +42,11 @@ class Scratch:
             self.filesystem.move(entry.path, f"{path}/{entry.base_name}")
         self.filesystem.delete_dir(self.folder)
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a file; if it is there already, it is replaced by the same."""
+    def write(self, name: str, *data: Any) -> None:
+        """Write arrays to a file; if it is there already, it is replaced by the same."""
         with self.writing(name) as file:
-            file.write(data)
+            for own in data:
+                file.write(own)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Any]:

@@ -66,6 +66,20 @@ class Kernels(Protocol):
         """Count how often each of 0..size-1 occurs; the caller has checked the range."""
         ...
 
+    def sharded(self, hashes: U64, count: int) -> tuple[U64, I64]:
+        """Return the numbers ordered by their first bits, and where each shard begins and ends.
+
+        ``count`` is a power of two up to 2**16; within a shard, numbers stay in their order.
+        """
+        ...
+
+    def repeated(self, hashes: U64) -> U64:
+        """Return the numbers that occur more than once, each once, in rising order.
+
+        It is fast if the first bits tell most of them apart, as those of hashes do.
+        """
+        ...
+
     def bit_totals(self, packed: U8, k: int) -> I64:
         """Count, for each of k columns, the rows of packed bits in which it is set."""
         ...

@@ -27,6 +27,8 @@ def main() -> None:
         rows = np.zeros((4, 8), np.uint8)
         rows.flags.writeable = writeable
         kernels.bit_totals(rows, 64)
+    kernels.sharded(wide, 2)
+    kernels.repeated(wide)
     kernels.support_totals(words, words, words, 4)
     some = np.zeros((2, 1), np.uint8)
     kernels.support_likelihood(some, np.zeros(8), 1.0)

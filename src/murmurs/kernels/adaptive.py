@@ -28,6 +28,8 @@ SECONDS: dict[str, Callable[..., float]] = {
         1e-4 + 2e-5 * w + len(own) * (5e-7 + 1.6e-8 * k)
     ),
     "histogram": lambda values, size: 1e-5 + 2e-9 * (len(values) + size),
+    "sharded": lambda hashes, count: 2e-5 + 2e-8 * len(hashes),
+    "repeated": lambda hashes: 1e-5 + 5e-8 * len(hashes),
     "bit_totals": lambda packed, k: 1e-5 + len(packed) * (4e-8 + 1e-10 * k),
     "support_totals": lambda seeds, low, width, k: 4e-5 + 1.2e-8 * len(seeds) * k,
     "text_keys": lambda letters, sizes, table, widths: 2e-6 * len(sizes) + 1e-7 * letters.size,

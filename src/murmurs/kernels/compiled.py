@@ -22,6 +22,9 @@ _TILE = 2048
 _SHA_START = np.array(sha256.START, np.uint32)
 _SHA_ROUNDS = np.array(sha256.ROUNDS, np.uint32)
 
+_TABLE = 2**13
+"""Numbers in a table, about: it is twice as large, and stays in the processor's cache."""
+
 _PEOPLE = 2**14
 """People in a block: its sums in single precision are exact to about 3e-8."""
 
@@ -219,6 +222,61 @@ def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
     if len(values) % 2:
         even[values[len(values) - 1]] += 1
     return even + odd
+
+
+@njit(nogil=True, cache=True)
+def sharded(hashes: U64, count: int) -> tuple[U64, I64]:
+    """Count the numbers of each shard, then put each number where its shard is."""
+    shift = np.uint64(64)
+    while np.uint64(count) >> (np.uint64(64) - shift) > np.uint64(1):
+        shift -= np.uint64(1)
+    ends = np.zeros(count + 1, np.int64)
+    if count == 1:  # a shift by 64 does nothing
+        ends[1] = len(hashes)
+        return hashes.copy(), ends
+    for value in hashes:
+        ends[np.int64(value >> shift) + 1] += 1
+    for shard in range(count):
+        ends[shard + 1] += ends[shard]
+    at = ends[:-1].copy()
+    out = np.empty_like(hashes)
+    for value in hashes:
+        own = np.int64(value >> shift)
+        out[at[own]] = value
+        at[own] += 1
+    return out, ends
+
+
+def repeated(hashes: U64) -> U64:
+    """Put the numbers in tables that fit in the processor's cache, one for each shard."""
+    return np.unique(_repeated(hashes))
+
+
+@njit(nogil=True, cache=True)
+def _repeated(hashes: U64) -> U64:
+    """Return the numbers that another one came before, in any order."""
+    bits = 0
+    while len(hashes) >> bits > _TABLE and bits < 16:
+        bits += 1
+    ordered, ends = sharded(hashes, 1 << bits)
+    most = np.max(ends[1:] - ends[:-1])
+    size, unused = 2, np.uint64(63)
+    while size < 2 * most:
+        size, unused = 2 * size, unused - np.uint64(1)
+    table, is_taken = np.empty(size, np.uint64), np.empty(size, np.bool_)
+    found, count = np.empty_like(hashes), 0
+    for shard in range(len(ends) - 1):
+        is_taken[:] = False
+        for i in range(ends[shard], ends[shard + 1]):
+            value = ordered[i]
+            place = np.int64((value << np.uint64(bits)) >> unused)
+            while is_taken[place] and table[place] != value:
+                place = (place + 1) & (size - 1)
+            if is_taken[place]:
+                found[count] = value
+                count += 1
+            table[place], is_taken[place] = value, True
+    return found[:count]
 
 
 @njit(nogil=True, cache=True)

@@ -137,6 +137,20 @@ def histogram(values: NDArray[np.unsignedinteger[Any]], size: int) -> I64:
     return total
 
 
+def sharded(hashes: U64, count: int) -> tuple[U64, I64]:
+    """Sort the numbers of the shards, which NumPy does digit by digit."""
+    shift = np.uint64(65 - count.bit_length())
+    shards = (hashes >> shift if count > 1 else np.zeros_like(hashes)).astype(np.uint16)
+    sizes = np.bincount(shards, minlength=count)
+    return hashes[np.argsort(shards, kind="stable")], np.append(0, np.cumsum(sizes))
+
+
+def repeated(hashes: U64) -> U64:
+    """Sort the numbers, and compare neighbours."""
+    ordered = np.sort(hashes)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
 def bit_totals(packed: U8, k: int) -> I64:
     """Count the set bits of each column, in blocks whose sums fit in a byte."""
     total = np.zeros(packed.shape[1] * 8, np.int64)
