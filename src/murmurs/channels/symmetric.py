@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class Symmetric(Channel):
         """Whether each report supports exactly one answer."""
         return self.hit + (self.k - 1) * self.miss == 1 and self.hit_pair == 0
 
-    @property
+    @cached_property
     def supported(self) -> Fraction | None:
         """How many answers each report supports, if all support equally many, as w in k-subset."""
         mean = self.hit + (self.k - 1) * self.miss

@@ -106,6 +106,8 @@ class _Gathered:
         self._numbers: dict[Segment, int] = {}
         self._waiting: list[tuple[Any, Integers, Integers]] = []
         self._size = 0
+        nobody = np.zeros(0, np.int64)
+        self._ordered: tuple[Integers, Integers, list[int]] = (nobody, nobody, [])
 
     def put(self, batch: Any, first: int, rows: Integers | None) -> None:
         """Count the rows of a batch, or keep them until there are enough."""
@@ -179,7 +181,9 @@ class _Gathered:
                 elif own_segments is None:
                     self._take((), asked, reports)
                 else:
-                    self._add_segments(asked, reports, own_segments[start : start + len(reports)])
+                    whole = len(reports) == len(own_segments)
+                    own = own_segments if whole else own_segments[start : start + len(reports)]
+                    self._add_segments(asked, reports, own)
 
     def _miss(self, asked: Asked, number: int) -> None:
         missing = self._tally.missing
@@ -188,10 +192,13 @@ class _Gathered:
     def _add_segments(self, asked: Asked, reports: Reports, segments: Integers) -> None:
         """Count the reports of each segment, after they were put in order."""
         names = list(self._numbers)
-        small = len(names) < 2**15  # small numbers are sorted several times as fast
-        own = segments.astype(np.int16) if small else segments
-        ordered = reports[np.argsort(own, kind="stable")]
-        ends = np.cumsum(np.bincount(segments, minlength=len(names)))
+        if segments is not self._ordered[0]:  # most questions have an answer in each row
+            small = len(names) < 2**15  # small numbers are sorted several times as fast
+            order = np.argsort(segments.astype(np.int16) if small else segments, kind="stable")
+            ends = np.cumsum(np.bincount(segments, minlength=len(names))).tolist()
+            self._ordered = (segments, order, ends)
+        _, order, ends = self._ordered
+        ordered = reports[order]
         for name, start, end in zip(names, [0, *ends[:-1]], ends, strict=True):
             if end > start:
                 self._take(name, asked, ordered[start:end])

@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -278,7 +279,7 @@ class Survey:
         """Return the document that is published."""
         return json.dumps(self.to_document(), indent=2, ensure_ascii=False) + "\n"
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """64 hexadecimal digits that identify this survey; comparisons use all of them."""
         return hashlib.sha256(canonical(self.to_document()).encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class KRR(Truthful[int]):
         """A report is an answer."""
         return Category(self.k)
 
-    @property
+    @cached_property
     def channel(self) -> Symmetric:
         """Cell j counts the reports of answer j."""
         lie = (1 - self.truth_probability) / self.k
