@@ -21,7 +21,8 @@ Likely = Callable[..., Estimate]
 
 CITY = Question("city", mechanism=ORR(2.0, width=8, cohorts=16))
 BOTH = Joint(DRINK, HOT)
-ASKED = Survey("asked", (DRINK, HOT, CITY), joints=(BOTH,))
+MINUTES = Question("minutes", range=[0, 1440], buckets=12, epsilon=1.0)
+ASKED = Survey("asked", (DRINK, HOT, CITY, MINUTES), joints=(BOTH,))
 SECRET = bytes(range(32))
 MANY = 600
 
@@ -33,6 +34,7 @@ def people(n: int = MANY) -> pa.Table:
             "drink": pa.array(rng.choice(LABELS, n)).dictionary_encode(),
             "hot": rng.choice(["yes", "no"], n),
             "city": rng.choice(["Bern", "Köln", "Oslo"], n),
+            "minutes": rng.integers(0, 1441, n),
             "person": np.arange(n) * 7,
             "day": rng.choice(["Monday", "Tuesday"], n),
         }
@@ -55,14 +57,17 @@ def test_reports_are_those_of_the_keys_in_whatever_files(encode: Encode, tmp_pat
     encode(tmp_path / "parts", tmp_path / "two", ASKED, **given)
     one = in_order(tmp_path / "one")
     assert one.equals(in_order(tmp_path / "two"))
-    assert one.column_names == ["city", "drink+hot", "person", "day"]
+    assert one.column_names == ["city", "minutes", "drink+hot", "person", "day"]
     keyed = Keyed(SECRET, (ASKED.fingerprint,), table["person"])
     cities = CITY.encode_many(table["city"], keyed)
     assert one["city"].to_pylist() == CITY.mechanism.shape.column(cities)
+    minutes = MINUTES.encode_many(table["minutes"], keyed)
+    assert one["minutes"].to_pylist() == MINUTES.encode_column(table["minutes"], keyed)
     pairs = BOTH.encode_many((table["drink"], table["hot"]), keyed)
     assert one["drink+hot"].to_pylist() == BOTH.mechanism.shape.column(pairs)
     counted = local.count(tmp_path / "one", ASKED)
     assert counted["city"] == CITY.count(cities)
+    assert counted["minutes"] == MINUTES.count(minutes)
     assert counted["drink+hot"] == BOTH.count(pairs)
 
 

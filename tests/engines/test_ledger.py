@@ -157,7 +157,9 @@ def test_a_scratch_folder_that_workers_do_not_see_is_one_sentence(tmp_path: Path
     path = file(tmp_path / "data" / "a.parquet", 1)
     with pytest.raises(SourceError, match=r"^the folder .*a\.parquet/.* cannot be made: check"):
         local.count(path, ONE, id="id", scratch=path)
-    with pytest.raises(SourceError, match=r"^gopher://x/y is not the address of a folder that"):
+    with pytest.raises(
+        SourceError, match=r"^gopher://x/y is not an address that can be read, such as"
+    ):
         local.count(path, ONE, id="id", scratch="gopher://name:secret@x/y")
 
     def lost(done: int, of_all: int) -> None:

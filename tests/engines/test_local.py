@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from murmurs.engines import NAMES, local
+from murmurs.engines import NAMES, SourceError, local, running
+from murmurs.engines.counting import count_part
+from murmurs.engines.scratch import new_folder
 from tests.engines.every_encoding import *  # noqa: F403
 from tests.engines.every_encoding import Encode, Likely
 from tests.engines.every_engine import *  # noqa: F403
-from tests.engines.made import Engine
+from tests.engines.made import ONE, Engine
 
 
 @pytest.fixture
@@ -37,3 +41,31 @@ def test_every_engine_is_held_to_it() -> None:
         text = (Path(__file__).parent / f"test_{name}.py").read_text()
         assert "from tests.engines.every_engine import *" in text
         assert "from tests.engines.every_encoding import *" in text
+
+
+def test_a_refusal_is_tried_once_and_a_failure_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def refusing(*given: Any) -> Any:
+        tries.append(1)
+        return count_part(*given)
+
+    def failing(*_: Any) -> Any:
+        tries.append(1)
+        raise OSError("the network is down")
+
+    monkeypatch.setattr(running, "count_part", refusing)
+    with pytest.raises(SourceError, match="row 2: the column 'drink' has no report to 'drink'"):
+        local.count(pa.table({"drink": [0, 9]}), ONE)
+    assert len(tries) == 1
+    monkeypatch.setattr(running, "count_part", failing)
+    with pytest.raises(SourceError, match="table 1 could not be counted: the network is down"):
+        local.count(pa.table({"drink": [0]}), ONE)
+    assert len(tries) == 4
+
+
+def test_what_killed_tasks_have_left_unfinished_is_not_in_the_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out") as folder:
+        folder.write("part-00000.parquet", b"whole")
+        Path(folder.folder, ".part-00001.parquet-0123456789abcdef").write_bytes(b"ha")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["part-00000.parquet"]

@@ -184,5 +184,7 @@ def test_an_endpoint_that_does_not_answer_is_one_sentence() -> None:
 
 
 def test_what_is_no_address_is_one_sentence() -> None:
-    with pytest.raises(SourceError, match=r"^gopher://x/y is not an address that can be read: "):
+    with pytest.raises(
+        SourceError, match=r"^gopher://x/y is not an address that can be read, such"
+    ):
         local.count("gopher://x/y", ONE)

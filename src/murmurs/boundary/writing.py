@@ -51,7 +51,7 @@ def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
         with _open(path, os.O_WRONLY, 0, path) as file:
             yield file
         return
-    with _ending_by_exception():
+    with ending_by_exception():
         yield from _replacing(path, there, private)
 
 
@@ -137,7 +137,7 @@ class _Named(io.FileIO):
 
 
 @contextlib.contextmanager
-def _ending_by_exception() -> Iterator[None]:
+def ending_by_exception() -> Iterator[None]:
     """Turn signals that would end the program at once into an exception, so that it cleans up.
 
     Signals that the program handles or ignores are left alone.

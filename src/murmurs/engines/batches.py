@@ -69,7 +69,7 @@ def _of_parquet(part: Part, columns: Sequence[str], ids: str | None) -> Iterator
     from pyarrow import types
     from pyarrow.parquet import ParquetFile
 
-    with _opened(part) as opened:
+    with part.filesystem.open_input_file(part.inside) as opened:
         schema = ParquetFile(opened).schema_arrow
         texts = [name for name in columns if types.is_string(schema.field(name).type)]
         texts = [name for name in texts if name != ids]
@@ -91,7 +91,7 @@ def _of_ipc(part: Part, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _opened(part: Part) -> Any:
-    """Open a file; a local one is mapped into memory instead of copied."""
+    """Open a file of Arrow; a local one is mapped into memory, since its batches may be larger."""
     from pyarrow import memory_map
     from pyarrow.fs import LocalFileSystem
 

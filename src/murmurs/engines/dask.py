@@ -14,7 +14,7 @@ from murmurs.engines.encoding import Encoded, Encoding
 from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.likelihood import Ascending, estimate
 from murmurs.engines.local import Progress
-from murmurs.engines.running import Counted, Options, Total
+from murmurs.engines.running import Counted, Options, Total, tried
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, InMemory, SourceError
 from murmurs.estimators.estimation import Estimate
@@ -26,9 +26,6 @@ R = TypeVar("R")
 
 _TOGETHER = 16
 """How many sums a task of the tree adds."""
-
-_TRIES = 3
-"""How often a task is tried again where its worker was lost."""
 
 _PATIENCE = 10
 """Seconds in which a scheduler answers."""
@@ -140,17 +137,15 @@ def totals(client: Any, progress: Progress | None) -> Total:
         from distributed import as_completed
 
         running = [
-            client.submit(
-                _on_table, task, one.number, one.name, one.future, pure=False, retries=_TRIES
-            )
+            client.submit(_on_table, task, one.number, one.name, one.future, pure=False)
             if isinstance(one, Held)
-            else client.submit(task, one, pure=False, retries=_TRIES)
+            else client.submit(tried, task, one, pure=False)
             for one in items
         ]
         level = running
         while len(level) > _TOGETHER:
             groups = [level[i : i + _TOGETHER] for i in range(0, len(level), _TOGETHER)]
-            level = [client.submit(_added, group, pure=False, retries=_TRIES) for group in groups]
+            level = [client.submit(_added, group, pure=False) for group in groups]
         try:
             for done, one in enumerate(as_completed(running, loop=client.loop), 1):
                 if one.status == "error":
@@ -238,4 +233,4 @@ def _about(table: Any) -> tuple[int, Any] | None:
 
 
 def _on_table(task: Callable[[Any], R], number: int, name: str, table: Any) -> R:
-    return task(InMemory(number, name, table))
+    return tried(task, InMemory(number, name, table))

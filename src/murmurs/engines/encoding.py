@@ -22,7 +22,7 @@ from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.engines.batches import batches
 from murmurs.engines.repeats import shards_for
-from murmurs.engines.running import Total, compare
+from murmurs.engines.running import Total, compare, named
 from murmurs.engines.scratch import Scratch, new_folder, scratch
 from murmurs.engines.sources import AnyPart, Found, SourceError, find
 from murmurs.engines.suspects import Hashes, Hashing, Writer, find_suspects, hashing_for
@@ -252,7 +252,9 @@ def _write(encoder: Encoder, folder: Scratch, hashing: Hashing, part: AnyPart) -
     from pyarrow.parquet import ParquetWriter
 
     tally, keys, writer = Tally(), Writer(hashing, part), None
-    with folder.writing(f"part-{part.number:05d}.parquet") as file, ExitStack() as stack:
+    with ExitStack() as stack:
+        stack.enter_context(named(part, "encoded"))
+        file = stack.enter_context(folder.writing(f"part-{part.number:05d}.parquet"))
         for first, batch in batches(part, encoder.reads, encoder.key):
             if writer is None:
                 schema = encoder.schema(batch.schema)

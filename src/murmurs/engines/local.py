@@ -11,7 +11,7 @@ from typing import Any, TypeVar, Unpack
 from murmurs.engines.encoding import Encoded, Encoding
 from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.likelihood import Ascending, estimate
-from murmurs.engines.running import Counted, Options, Total
+from murmurs.engines.running import Counted, Options, Total, tried
 from murmurs.engines.running import count as count_with
 from murmurs.estimators.estimation import Estimate
 from murmurs.survey.survey import Survey
@@ -97,7 +97,7 @@ def totals(workers: int | None, progress: Progress | None) -> Total:
     def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
         found = start
         with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-            running = [pool.submit(task, item) for item in items]
+            running = [pool.submit(tried, task, item) for item in items]
             try:
                 for done, one in enumerate(as_completed(running), 1):
                     found = found + one.result()  # type: ignore[operator]

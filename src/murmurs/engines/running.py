@@ -38,6 +38,8 @@ from murmurs.survey.survey import Survey
 
 R = TypeVar("R")
 
+_TRIES = 3
+
 
 class Total(Protocol):
     """What an engine is: it runs a task on each item, and returns the sum of what they return."""
@@ -244,15 +246,29 @@ def _count(job: Job, shards: Shards | None, part: AnyPart) -> Tally:
         return count_part(job, part, without)
 
 
+class FailedError(SourceError):
+    """Something failed that may not fail again, unlike a refusal; the message names the file."""
+
+
 @contextmanager
-def named(part: AnyPart) -> Iterator[None]:
+def named(part: AnyPart, done: str = "counted") -> Iterator[None]:
     """Whatever goes wrong is said with the name of the part."""
     try:
         yield
     except SourceError:
         raise
     except Exception as error:
-        raise SourceError(f"{part.name} could not be counted: {error}") from error
+        raise FailedError(f"{part.name} could not be {done}: {error}") from error
+
+
+def tried(task: Callable[[Any], R], item: Any) -> R:
+    """Run a task, up to three times if it fails; what is refused is refused at once."""
+    for _ in range(_TRIES - 1):
+        try:
+            return task(item)
+        except FailedError:
+            continue
+    return task(item)
 
 
 def check_people(job: Job, parts: Sequence[AnyPart], people: People | None) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from murmurs.engines.sources import SourceError, without_password
+from murmurs.boundary.writing import ending_by_exception
+from murmurs.engines.sources import SourceError, of_address, reached
 
 
 @dataclass(frozen=True)
@@ -31,14 +35,23 @@ class Scratch:
             ) from None
 
     def rename(self, path: str) -> None:
-        """Give the folder its name; where folders cannot be renamed, move its files."""
+        """Give the folder its name; where folders cannot be renamed, move its files.
+
+        What tasks that were killed have left unfinished in it is deleted.
+        """
         from pyarrow.fs import FileSelector, LocalFileSystem
 
+        whole = []
+        for entry in self.filesystem.get_file_info(FileSelector(self.folder)):
+            if entry.base_name.startswith("."):
+                self.filesystem.delete_file(entry.path)
+            else:
+                whole.append(entry)
         if isinstance(self.filesystem, LocalFileSystem):
             self.filesystem.move(self.folder, path)
             return
         self.filesystem.create_dir(path)
-        for entry in self.filesystem.get_file_info(FileSelector(self.folder)):
+        for entry in whole:
             self.filesystem.move(entry.path, f"{path}/{entry.base_name}")
         self.filesystem.delete_dir(self.folder)
 
@@ -102,35 +115,69 @@ def scratch(where: str | Path | None) -> Iterator[Scratch]:
 def new_folder(target: str | Path) -> Iterator[Scratch]:
     """Return a folder that appears under its name when everything in it is written.
 
-    On an object store, where folders cannot be renamed, its files appear one after another.
+    On an object store, where folders cannot be renamed, its files appear one after another. A job
+    that is killed leaves its folder under a hidden name; here, the next job deletes it.
     """
-    from pyarrow.fs import FileType
+    from pyarrow.fs import FileType, LocalFileSystem
 
     filesystem, path = _located(target)
-    if filesystem.get_file_info(path).type != FileType.NotFound:
+    with reached(str(target)):
+        there = filesystem.get_file_info(path).type != FileType.NotFound
+    if there:
         raise FileExistsError(f"{target} exists: give a new folder")
     before, _, name = path.rpartition("/")
     made = Scratch(f"{before}/.murmurs-{name}-{secrets.token_hex(8)}", filesystem)
-    made.create()
+    is_local = isinstance(filesystem, LocalFileSystem)
+    if is_local:
+        _delete_abandoned(before, f".murmurs-{name}-")
+    with ending_by_exception():
+        made.create()
+        try:
+            with _locked(made.folder) if is_local else nullcontext():
+                yield made
+                made.rename(path)
+        except BaseException:
+            filesystem.delete_dir(made.folder)
+            raise
+
+
+def _delete_abandoned(folder: str, start: str) -> None:
+    """Delete what jobs that were killed have left: reports of answers that are encoded again.
+
+    A job that still runs has a lock on its folder.
+    """
+    if os.name == "nt":  # pragma: no cover - no folder can be locked there
+        return
+    with suppress(OSError):
+        found = [entry.path for entry in os.scandir(folder) if entry.name.startswith(start)]
+        for path in found:
+            if re.fullmatch("[0-9a-f]{16}", path.rpartition(start)[2]):
+                with suppress(OSError), _locked(path):
+                    shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Lock a folder, which fails if another job has."""
+    if os.name == "nt":  # pragma: no cover
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        yield made
-        made.rename(path)
-    except BaseException:
-        filesystem.delete_dir(made.folder)
-        raise
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _located(where: str | Path) -> tuple[Any, str]:
     """Return the file system of a folder, and its path in it."""
-    from pyarrow.fs import FileSystem, LocalFileSystem
+    from pyarrow.fs import LocalFileSystem
 
     text = str(where)
     if "://" not in text:
         return LocalFileSystem(), str(Path(text).absolute())
-    try:
-        filesystem, path = FileSystem.from_uri(text)
-    except (OSError, ValueError):
-        raise SourceError(
-            f"{without_password(text)} is not the address of a folder that can be reached"
-        ) from None
+    filesystem, _, path = of_address(text)
     return filesystem, path.rstrip("/")

@@ -41,7 +41,24 @@ _PLANNERS = 16
 _URI = re.compile(r"[a-z][a-z0-9+.-]+://")
 _HIVE = re.compile(r"([^=/]+)=([^/]*)")
 _NOT_THERE = "__HIVE_DEFAULT_PARTITION__"
-_NO_ACCESS = ("ACCESS_DENIED", "redentials", "INVALID_ACCESS_KEY", "HTTP response code: 403")
+_NO_ACCESS = (
+    "ACCESS_DENIED",
+    "redentials",
+    "INVALID_ACCESS_KEY",
+    "HTTP response code: 403",
+    "UNAUTHENTICATED",
+    "PERMISSION_DENIED",
+    "AuthenticationFailed",
+    "AuthorizationFailure",
+    "metadata.google.internal",
+)
+_SETTINGS = {
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "gcs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "abfs": "AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
+    "abfss": "AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
+}
+"""The variables with which the tools of a store take credentials; others are those of S3."""
 
 
 class SourceError(ValueError):
@@ -217,7 +234,7 @@ def _arrow() -> None:
         ) from error
 
 
-def _opened(address: str) -> tuple[Any, str, str]:
+def of_address(address: str) -> tuple[Any, str, str]:
     """Return the file system of an address, its scheme, and the path within the file system.
 
     Only the first part of the path is read as the file system reads it, which drops a user and a
@@ -228,7 +245,7 @@ def _opened(address: str) -> tuple[Any, str, str]:
     plain, mark, options = address.partition("?")
     scheme, _, below = plain.partition("://")
     where, slash, path = below.partition("/")
-    with _reached(address):
+    with reached(address):
         filesystem, start = FileSystem.from_uri(f"{scheme}://{where}{slash}{mark}{options}")
     return filesystem, f"{scheme}://", f"{start.rstrip('/')}{slash}{path}"
 
@@ -239,13 +256,13 @@ def _files(source: str | Path, filesystem: Any) -> Iterator[tuple[Any, str, Any,
 
     scheme, inside = "", str(source)
     if _URI.match(inside):
-        own, scheme, inside = _opened(inside)
+        own, scheme, inside = of_address(inside)
         filesystem = own if filesystem is None else filesystem
     elif filesystem is None:
         filesystem, inside = LocalFileSystem(), str(Path(inside).absolute())
     inside = inside.rstrip("/") or "/"
     name = f"{scheme}{inside}"
-    with _reached(name):
+    with reached(name):
         entry = filesystem.get_file_info(inside)
         there = entry.type != FileType.NotFound
         root = inside if there else _root(inside)  # a name may have the marks of a pattern
@@ -304,7 +321,7 @@ def without_password(source: str) -> str:
 
 
 @contextlib.contextmanager
-def _reached(source: str) -> Iterator[None]:
+def reached(source: str) -> Iterator[None]:
     """Turn what a file system says into one sentence that names the source."""
     name = without_password(source)
     try:
@@ -313,16 +330,20 @@ def _reached(source: str) -> Iterator[None]:
         raise
     except OSError as error:
         if any(word in str(error) for word in _NO_ACCESS):
+            settings = _SETTINGS.get(
+                name.partition("://")[0], "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            )
             raise UnreachableError(
                 f"{name} cannot be read: the store refused the credentials, or there are none; set "
-                "them as the store's own tools do, such as AWS_ACCESS_KEY_ID and "
-                "AWS_SECRET_ACCESS_KEY"
+                f"them as the store's own tools do, such as {settings}"
             ) from None
         raise UnreachableError(
             f"{name} cannot be reached: check the address, and that this computer may reach it"
         ) from error
-    except ValueError as error:  # of Arrow
-        raise SourceError(f"{name} is not an address that can be read: {error}") from None
+    except ValueError:  # of Arrow, which would quote a password
+        raise SourceError(
+            f"{name} is not an address that can be read, such as s3://bucket/folder"
+        ) from None
 
 
 def _version(entry: Any, path: str) -> Version:

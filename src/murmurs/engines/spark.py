@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import secrets
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -26,7 +28,17 @@ from murmurs.engines.encoding import Encoded, Encoder, Encoding, encoder_of, sha
 from murmurs.engines.encoding import encode as encode_with
 from murmurs.engines.job import Job
 from murmurs.engines.likelihood import Ascending, estimate
-from murmurs.engines.running import Counted, Options, Total, check_people, concluded, job_of, named
+from murmurs.engines.local import Progress
+from murmurs.engines.running import (
+    Counted,
+    Options,
+    Total,
+    check_people,
+    concluded,
+    job_of,
+    named,
+    tried,
+)
 from murmurs.engines.running import count as count_with
 from murmurs.engines.sources import Found, SourceError, Streamed
 from murmurs.engines.tally import Tally
@@ -48,6 +60,9 @@ _MANY = 10**4
 _PATIENCE = 10
 """Seconds in which a master answers."""
 
+_LOOKS = 0.2
+"""Seconds between two looks at how far Spark is."""
+
 _RESULT = "result binary, failure string"
 
 
@@ -57,6 +72,7 @@ def count(
     *,
     session: Any = None,
     master: str | None = None,
+    progress: Progress | None = None,
     **options: Unpack[Options],
 ) -> Counted:
     """Return the counts of every question of a survey, counted on Spark.
@@ -71,7 +87,7 @@ def count(
     with connected(session, master) as there:
         if frame is not None:
             return _count_frame(frame, survey, **options)
-        return count_with(totals(there), sources, survey, **options)
+        return count_with(totals(there, progress), sources, survey, **options)
 
 
 def likelihood(
@@ -88,7 +104,7 @@ def likelihood(
     The cluster is as in `count`, the rest as in `murmurs.engines.local.likelihood`.
     """
     with connected(session, master) as there:
-        return estimate(totals(there), sources, survey, question, **options)
+        return estimate(totals(there, None), sources, survey, question, **options)
 
 
 def encode(
@@ -98,6 +114,7 @@ def encode(
     *,
     session: Any = None,
     master: str | None = None,
+    progress: Progress | None = None,
     **options: Unpack[Encoding],
 ) -> Encoded:
     """Encode columns of files on Spark, and write a new folder of Parquet files.
@@ -106,7 +123,7 @@ def encode(
     for a data frame.
     """
     with connected(session, master) as there:
-        return encode_with(totals(there), sources, target, survey, **options)
+        return encode_with(totals(there, progress), sources, target, survey, **options)
 
 
 def encode_frame(frame: Any, survey: Survey, **options: Unpack[Encoding]) -> Any:
@@ -227,7 +244,7 @@ def _check_reachable(master: str) -> None:
     )
 
 
-def totals(session: Any) -> Total:
+def totals(session: Any, progress: Progress | None) -> Total:
     """Return the engine: tasks of a Spark session."""
 
     def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
@@ -235,9 +252,41 @@ def totals(session: Any) -> Total:
             return start
         rows = [(pickle.dumps(item),) for item in items]
         frame = session.createDataFrame(rows, "item binary").coalesce(1).repartition(len(rows))
-        return _added(frame.mapInArrow(partial(_each, task), _RESULT), len(rows), start)
+        with _shown(session, len(rows), progress):
+            return _added(frame.mapInArrow(partial(_each, task), _RESULT), len(rows), start)
 
     return total
+
+
+@contextmanager
+def _shown(session: Any, tasks: int, progress: Progress | None) -> Iterator[None]:
+    """Tell from time to time how many of the tasks are done, as Spark knows it."""
+    if progress is None:
+        yield
+        return
+    context, group = session.sparkContext, f"murmurs {secrets.token_hex(8)}"
+    over = threading.Event()
+
+    def watch() -> None:
+        tracker = context.statusTracker()
+        while not over.wait(_LOOKS):
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            stages = [tracker.getStageInfo(one) for job in jobs if job for one in job.stageIds]
+            done = [own.numCompletedTasks for own in stages if own and own.numTasks == tasks]
+            if done:
+                progress(max(done), tasks)
+
+    context.setJobGroup(group, "murmurs")
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+        progress(tasks, tasks)
+    finally:
+        over.set()
+        watching.join()
+        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.job.description", None)
 
 
 def _added(frame: Any, tasks: int, start: R) -> R:
@@ -274,7 +323,7 @@ def _each(task: Callable[[Any], Any], batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _run(task: Callable[[Any], R], item: bytes) -> R:
-    return task(pickle.loads(item))
+    return tried(task, pickle.loads(item))
 
 
 def _packed(work: Callable[[], Any]) -> Any:
