@@ -10,65 +10,44 @@ from typing import Any, get_args
 import click
 
 from murmurs.boundary.texts import numbered
+from murmurs.cli.clusters import (
+    Cluster,
+    cluster_options,
+    engine_option,
+    reaching,
+    refuse,
+    taken,
+)
 from murmurs.cli.options import Run, chosen_question, columns_named, new_file, together
 from murmurs.cli.output import Form
-from murmurs.cli.progress import progress_bar
 from murmurs.cli.suggestions import Choice
-from murmurs.cli.wording import in_options
 from murmurs.counts import People
-from murmurs.engines import NAMES, Counted, Options, dask, local, spark
+from murmurs.engines import Counted, Options
 from murmurs.engines.job import Bad, plan
 from murmurs.engines.sources import Found, find
 from murmurs.engines.written import write, write_refused
 from murmurs.files.outputs import refuse_overwriting
 from murmurs.files.schema import DAY
 from murmurs.files.selection import Columns
-from murmurs.present.text import printable
 from murmurs.survey.survey import Survey
-
-
-class NotReached(click.ClickException):
-    """A cluster or a store does not answer: the same command may succeed later."""
-
-    exit_code = 1
 
 
 @dataclass(frozen=True)
 class Engine:
     """The engine that was asked for, and what was said of its job."""
 
-    name: str
+    cluster: Cluster
     columns: tuple[str, ...] = ()
     id: str | None = None
     bad: Bad | None = None
     refused: Path | None = None
     memory: str | None = None
-    scratch: str | None = None
-    scheduler: str | None = None
-    master: str | None = None
-
-
-_HELPS = {
-    "id": "A column of ids: of several rows with one id, the first counts.",
-    "bad": "What is done with a row that cannot be counted: stop (the default), or skip it.",
-    "memory": "A folder that remembers what was counted: the next run counts new files only.",
-    "scratch": "A folder that all workers see, for the ids; it may be on an object store.",
-    "scheduler": "The address of a Dask scheduler, such as tcp://10.0.0.1:8786.",
-    "master": "The address of a Spark cluster, such as spark://10.0.0.1:7077.",
-}
 
 
 def engine_options(run: Run) -> Run:
     """Add the options of engines; the command gets an ``engine``, None if none was asked for."""
     options = [
-        click.option(
-            "--engine",
-            "named_engine",
-            type=Choice(NAMES),
-            is_eager=True,
-            help="Count every question of Parquet or Arrow files in one pass: on all cores "
-            "(local), or on a cluster. REPORTS may be addresses such as s3://bucket/day.",
-        ),
+        engine_option("Count every question of", "REPORTS"),
         click.option(
             "--columns",
             "of_questions",
@@ -76,42 +55,43 @@ def engine_options(run: Run) -> Run:
             multiple=True,
             help="The questions to count, or NAME=COLUMN; without it, all of the survey.",
         ),
-        click.option("--id", "id_column", metavar="COLUMN", help=_HELPS["id"]),
-        click.option("--bad", type=Choice(get_args(Bad)), help=_HELPS["bad"]),
+        click.option(
+            "--id",
+            "id_column",
+            metavar="COLUMN",
+            help="A column of ids: of several rows with one id, the first counts.",
+        ),
+        click.option(
+            "--bad",
+            type=Choice(get_args(Bad)),
+            help="What is done with a row that cannot be counted: stop (the default), or skip it.",
+        ),
         click.option(
             "--refused",
             type=new_file,
             help="With --bad skip: a file (.jsonl) of where skipped rows are, and why.",
         ),
-        click.option("--memory", metavar="FOLDER", help=_HELPS["memory"]),
-        click.option("--scratch", metavar="FOLDER", help=_HELPS["scratch"]),
-        click.option("--scheduler", metavar="ADDRESS", help=_HELPS["scheduler"]),
-        click.option("--master", metavar="ADDRESS", help=_HELPS["master"]),
+        click.option(
+            "--memory",
+            metavar="FOLDER",
+            help="A folder that remembers what was counted: the next run counts new files only.",
+        ),
+        cluster_options("ids"),
     ]
 
     @functools.wraps(run)
     def with_engine(
-        *args: Any,
-        named_engine: str | None,
-        of_questions: tuple[str, ...],
-        id_column: str | None,
-        **given: Any,
+        *args: Any, of_questions: tuple[str, ...], id_column: str | None, **given: Any
     ) -> Any:
-        own = {name: given.pop(name) for name in ("bad", "refused", *list(_HELPS)[2:])}
+        own = {name: given.pop(name) for name in ("bad", "refused", "memory")}
         own |= {"columns": of_questions, "id": id_column}
-        if named_engine is None:
-            _refuse({f"--{name}": value for name, value in own.items()}, "needs --engine")
+        cluster = taken(given)
+        if cluster is None:
+            refuse({f"--{name}": value for name, value in own.items()}, "needs --engine")
             return run(*args, engine=None, **given)
-        return run(*args, engine=Engine(named_engine, **own), **given)
+        return run(*args, engine=Engine(cluster, **own), **given)
 
     return together(*options)(with_engine)  # type: ignore[return-value]
-
-
-def _refuse(given: dict[str, Any], rule: str) -> None:
-    """Refuse the first option that was given."""
-    for name, value in given.items():
-        if value:
-            raise ValueError(f"{name} {rule}")
 
 
 def count_with_engine(
@@ -137,16 +117,11 @@ def count_with_engine(
         "bad": engine.bad or "stop",
         "people": people,
         "memory": engine.memory,
-        "scratch": engine.scratch,
     }
-    try:
+    with reaching():
         found = find([str(source) for source in sources])
         _check_found(found, survey, options, output, engine)
-        counted = _counted(engine, found, survey, options)
-    except BrokenPipeError:
-        raise
-    except ConnectionError as error:
-        raise NotReached(printable(in_options(str(error)))) from error
+        counted = engine.cluster.run("count", "counting", found, survey, **options)
     write(counted, output)
     if engine.refused is not None:
         write_refused(counted, engine.refused)
@@ -164,18 +139,9 @@ def _check(
     others: dict[str, Any],
 ) -> None:
     """Refuse options that say nothing to an engine, before any work."""
-    others |= {
-        "--format": columns.format,
-        "--delimiter": columns.delimiter,
-        "--no-header": not columns.header,
-    }
-    _refuse(others, "is for files that are read here one by one: leave it or --engine out")
-    if engine.name != "dask":
-        _refuse({"--scheduler": engine.scheduler}, "is for --engine dask")
-    if engine.name != "spark":
-        _refuse({"--master": engine.master}, "is for --engine spark")
+    engine.cluster.check(columns, others)
     if engine.bad != "skip":
-        _refuse({"--refused": engine.refused}, "needs --bad skip: without it nothing is skipped")
+        refuse({"--refused": engine.refused}, "needs --bad skip: without it nothing is skipped")
     if people == "same":
         raise ValueError(
             "--people same is not for --engine: count each round by itself, with --by day, and "
@@ -232,16 +198,6 @@ def _check_found(
                 "several times: count the days apart, with --by day, or add --people different if "
                 "nobody reported twice"
             )
-
-
-def _counted(engine: Engine, found: Found, survey: Survey, options: Options) -> Counted:
-    with progress_bar("counting") as progress:
-        if engine.name == "dask":
-            address = engine.scheduler
-            return dask.count(found, survey, scheduler=address, progress=progress, **options)
-        if engine.name == "spark":
-            return spark.count(found, survey, master=engine.master, **options)
-        return local.count(found, survey, progress=progress, **options)
 
 
 def _said(counted: Counted, output: Path, *, remembers: bool) -> str:

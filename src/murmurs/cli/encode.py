@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from murmurs.boundary.texts import listed, numbered
+from murmurs.cli.encoding import Engine, encode_with_engine, engine_options
 from murmurs.cli.options import (
     Command,
     as_json,
@@ -20,9 +21,9 @@ from murmurs.cli.options import (
     existing_file,
     flag,
     for_each,
-    input_files,
+    input_sources,
     name_option,
-    output,
+    new_place,
 )
 from murmurs.cli.output import Form, note, say
 from murmurs.cli.wording import in_options
@@ -46,7 +47,8 @@ _OTHERS = (".xlsx", ".xls", ".ods", ".json", ".feather", ".arrow", ".orc", ".avr
 
 @click.command("encode", cls=Command)
 @click.argument("survey", type=existing_file)
-@input_files("answers", metavar="ANSWERS...")
+@input_sources("answers", metavar="ANSWERS...")
+@engine_options
 @name_option
 @column_options()
 @click.option(
@@ -77,7 +79,14 @@ _OTHERS = (".xlsx", ".xls", ".ods", ".json", ".feather", ".arrow", ".orc", ".avr
     help="For a table: also copy this column as it is. It is not private.",
 )
 @flag("--keep-order", "For a table: do not shuffle the rows.")
-@output("The file to write: reports (.bin), or a table (.parquet, .csv, .tsv, .jsonl).")
+@click.option(
+    "-o",
+    "--output",
+    type=new_place,
+    required=True,
+    help="The file to write: reports (.bin), or a table (.parquet, .csv, .tsv, .jsonl). With "
+    "--engine: a new folder.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -86,14 +95,15 @@ _OTHERS = (".xlsx", ".xls", ".ods", ".json", ".feather", ".arrow", ".orc", ".avr
 @as_json
 def command(
     survey: Path,
-    answers: tuple[Path, ...],
+    answers: tuple[Any, ...],
+    engine: Engine | None,
     name: str | None,
     columns: Columns,
     missing: tuple[str, ...],
     drop_missing: bool,
     unknown: tuple[str, ...],
     names: tuple[str, ...],
-    output: Path,
+    output: Path | str,
     seed: int | None,
     form: Form,
     **of_table: Any,
@@ -118,6 +128,9 @@ def command(
     or with --labels of labels, for each of the questions that --columns names. Its rows are
     shuffled, and no other column is in it, unless --keep-order and --keep ask for these.
 
+    With --engine, --key ID and -o FOLDER, columns of Parquet or Arrow files of any size are encoded
+    to a folder of such tables, with the same report for a row whenever and wherever it is encoded.
+
     \b
     Example:
       murmurs encode coffee.json answers.txt -o reports.bin
@@ -128,20 +141,44 @@ def command(
             f"then the files, as in murmurs encode survey.json {survey} -o {output}"
         )
     contract = read_survey(survey)
+    if engine is None and isinstance(output, str):
+        raise ValueError(f"-o {output.partition('?')[0]} is an address: add --engine")
     random: ChanceInBulk = Secure() if seed is None else np.random.default_rng(seed)
-    if is_table(output):
+    if engine is not None or is_table(Path(output)):
         wanted = _columns_of(contract, names, name, columns)
         sources = sources_of(contract, wanted)
         known = tuple(question.name for source in sources for question in source.questions)
+        labels: dict[str, Any] = {
+            "missing": _labels(known, "--missing", missing),
+            "unknown": _labels(known, "--unknown", unknown),
+            "drop_missing": drop_missing,
+        }
+        if engine is not None:
+            keep, others = of_table.pop("keep"), {"--seed": seed is not None}
+            others |= {f"--{option.replace('_', '-')}": own for option, own in of_table.items()}
+            encode_with_engine(
+                engine,
+                contract,
+                answers,
+                output,
+                form,
+                columns=columns,
+                asked=wanted,
+                keep=keep,
+                others=others,
+                **labels,
+            )
+            for source in sources:
+                _note(source.asked)
+            return
+        output = Path(output)
         table = encode_table(
             answers,
             output,
             contract,
             wanted,
-            missing=_labels(known, "--missing", missing),
-            unknown=_labels(known, "--unknown", unknown),
-            drop_missing=drop_missing,
             random=random,
+            **labels,
             **of_table,
             **columns.reading,
         )
@@ -156,6 +193,7 @@ def command(
         if form.kind == "text":
             say(in_options("\n".join(table.notes)))
         return
+    output = Path(output)
     _check_output(output, any([names, *of_table.values()]))
     question = chosen_question(contract, name)
     numbers = encode_file(

@@ -51,6 +51,8 @@ existing_file = FilePath(exists=True, dir_okay=False)
 piped_file = FilePath(exists=True, dir_okay=False, allow_dash=True)
 """A file that is read once, from its beginning to its end; "-" is standard input."""
 new_file = FilePath(dir_okay=False, writable=True, allow_dash=True)
+new_place = SourcePath(dir_okay=False, writable=True, allow_dash=True)
+"""A file that is written or, with --engine, a folder that is made, which may be an address."""
 
 OTHER_WORDS = {
     "--confidence": "--level",
@@ -87,7 +89,8 @@ class Command(click.Command):
 def _files(ctx: click.Context, *, written: bool) -> Iterator[Path]:
     """Return the files that a command writes, or those that it reads."""
     for parameter in ctx.command.params:
-        if isinstance(parameter.type, click.Path) and (parameter.type is new_file) == written:
+        is_output = parameter.type in (new_file, new_place)
+        if isinstance(parameter.type, click.Path) and is_output == written:
             given = ctx.params[parameter.name or ""] or ()
             several = [given] if isinstance(given, Path) else given
             yield from (path for path in several if isinstance(path, Path))
