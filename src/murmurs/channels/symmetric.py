@@ -44,7 +44,7 @@ class Symmetric(Channel):
         """One cell per answer."""
         return (self.k,)
 
-    @property
+    @cached_property
     def is_histogram(self) -> bool:
         """Whether each report supports exactly one answer."""
         return self.hit + (self.k - 1) * self.miss == 1 and self.hit_pair == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -70,7 +71,7 @@ class Hadamard(Truthful[int]):
         """A report is a position of a block."""
         return Category(self.blocks * self.width)
 
-    @property
+    @cached_property
     def channel(self) -> HadamardBlocks:
         """Cell (b, y) counts the reports of position y in block b."""
         return HadamardBlocks(self.k, self.blocks, self.width, self.truth_probability)

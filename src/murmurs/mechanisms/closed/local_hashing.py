@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class Hashing(Mechanism[Hash]):
         """A report is a seed and a value."""
         return Hashed(self.g)
 
-    @property
+    @cached_property
     def channel(self) -> Symmetric:
         """Cell j counts the reports whose function maps j to their value."""
         lie = (1 - self.truth_probability) / self.g

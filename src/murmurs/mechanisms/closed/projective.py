@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class ProjectiveGeometry(Truthful[int]):
         """A report is a point."""
         return Category(self.points)
 
-    @property
+    @cached_property
     def channel(self) -> ProjectivePoints:
         """Cell y counts the reports of point y."""
         return ProjectivePoints(self.k, self.q, self.t, self.truth_probability)

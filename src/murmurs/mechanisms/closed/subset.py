@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Subset(Truthful[tuple[int, ...]]):
         """A report is a set of w answers."""
         return Members(self.k, self.w)
 
-    @property
+    @cached_property
     def channel(self) -> Symmetric:
         """Cell j counts the sets that contain answer j."""
         k, w, truth = self.k, self.w, self.truth_probability

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class Unary(Mechanism[bytes]):
         """A report is k bits."""
         return Bits(self.k)
 
-    @property
+    @cached_property
     def channel(self) -> Symmetric:
         """Cell j counts the reports with bit j set."""
         return Symmetric.independent(self.k, self.one, self.zero)
