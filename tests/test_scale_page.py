@@ -23,6 +23,7 @@ from murmurs.collect.stores import open_store
 from murmurs.collect.stores.export import export
 from murmurs.files import read_counts, reports_table
 from tests.collect.made import EVERY_KIND, submission
+from tests.engines.clusters import QUICK
 from tests.pages import DOCS, ROOT, blocks
 
 PAGE = (DOCS / "scale.md").read_text(encoding="utf-8")
@@ -70,9 +71,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def without_murmurs(folder: Path, *, pip: bool = False) -> Path:
+def without_murmurs(folder: Path) -> Path:
     """Make an environment that has what this one has, except for murmurs; return its Python."""
-    venv.create(folder, with_pip=pip, symlinks=True)
+    venv.create(folder, symlinks=True)
     python = folder / "bin" / "python"
     [own] = folder.glob("lib/python*/site-packages")
     for path in Path(sysconfig.get_path("purelib")).iterdir():
@@ -110,7 +111,7 @@ def test_spark_submit_counts_with_a_wheel_that_is_called_zip_and_an_archive(
     line = line.replace("s3://bucket/reports", "reports")
     line = line.replace("murmurs-0.1.0-py3-none-any.whl", wheel.name)
     quick = "--master 'local-cluster[1,1,1024]' --conf spark.ui.enabled=false"
-    quick += " --driver-java-options -XX:TieredStopAtLevel=1"
+    quick += f" --driver-java-options '{QUICK}' --conf 'spark.executor.extraJavaOptions={QUICK}'"
     line = line.replace("spark-submit", f"spark-submit {quick}")
     line = line.replace("PYSPARK_DRIVER_PYTHON=python", f"PYSPARK_DRIVER_PYTHON={driver}")
     path = f"{Path(pyspark.__file__).parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
@@ -143,7 +144,7 @@ def test_dask_gets_murmurs_from_a_wheel(wheel: Path, desk: Path) -> None:
     import distributed
 
     assert "client.register_plugin(PipInstall(packages=[" in PAGE
-    python = without_murmurs(desk / "environment", pip=True)
+    python = without_murmurs(desk / "environment")
     file = str(desk / "scheduler.json")
     with (
         running(python, desk, "scheduler", "--port", "0"),
