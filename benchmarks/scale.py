@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -190,7 +191,7 @@ def _names() -> list[str]:
 
 
 def encoding(folder: Path, n: int) -> dict[str, Any]:
-    """Encode answers by keys from files to files, beside `encode_many` of an array."""
+    """Encode answers by keys from files to files, beside `encode_many` in memory on one core."""
     answers = folder / "answers"
     answers.mkdir()
     rng = np.random.default_rng(2)
@@ -202,20 +203,25 @@ def encoding(folder: Path, n: int) -> dict[str, Any]:
         table = pa.table({"y": labels, "id": keys})
         with ParquetWriter(answers / f"{number}.parquet", table.schema) as writer:
             writer.write_table(table, GROUP)
-    mechanism: Any = KRR.reported[0].mechanism
-    codes = rng.integers(0, 128, n // FILES)
-    once = timed(lambda: mechanism.encode_many(codes))
-    targets = iter(range(100))
+    found: dict[str, Any] = {"n": n, "reading alone": timed(lambda: decode(answers), 2)}
+    numbers = rng.integers(0, 128, n // FILES)
+    for name, survey, files in (("KRR", KRR, answers), ("OUE", BITS, answers / "0.parquet")):
+        mechanism: Any = survey.reported[0].mechanism
+        rows = n if name == "KRR" else n // FILES
+        given = numbers if name == "KRR" else numbers[: 10**6]
+        once = timed(partial(mechanism.encode_many, given))
+        target = folder / f"private {name}"
 
-    def run() -> None:
-        local.encode(answers, folder / f"private{next(targets)}", KRR, key="id")
+        def run(files: Path = files, target: Path = target, survey: mm.Survey = survey) -> None:
+            shutil.rmtree(target, ignore_errors=True)
+            local.encode(files, target, survey, key="id")
 
-    run()
-    return {
-        "n": n,
-        "local": timed(run, 2),
-        "encode_many": {key: round(own * FILES, 3) for key, own in once.items()},
-    }
+        found[name] = {
+            "n": rows,
+            "local": timed(run, 2),
+            "encode_many": {k: round(own * rows / len(given), 3) for k, own in once.items()},
+        }
+    return found
 
 
 def linear(folder: Path, largest: int) -> list[dict[str, Any]]:
@@ -264,7 +270,7 @@ def main() -> None:
     store = RESULTS / "scale.json"
     found = json.loads(store.read_text()) if store.exists() else {}
     found["machine"] = {"cores": CORES, "python": platform.python_version()}
-    sizes = {"many": given.n // 50, "encoding": given.n // 10, "linear": given.largest}
+    sizes = {"many": given.n // 50, "linear": given.largest}
     for name in given.only:
         with tempfile.TemporaryDirectory(dir=given.folder) as folder:
             found[name] = parts[name](Path(folder), sizes.get(name, given.n))

@@ -258,8 +258,17 @@ def _write(encoder: Encoder, folder: Scratch, hashing: Hashing, part: AnyPart) -
         for first, batch in batches(part, encoder.reads, encoder.key):
             if writer is None:
                 schema = encoder.schema(batch.schema)
-                writer = stack.enter_context(ParquetWriter(file, schema))
+                writer = stack.enter_context(ParquetWriter(file, schema, **_how(schema)))
             writer.write_batch(encoder.encoded(part, first, batch, tally))
             keys.put(batch.column(encoder.key))
             tally.rows += batch.num_rows
     return Written(tally, keys.close())
+
+
+def _how(schema: Any) -> dict[str, Any]:
+    """Return how columns are written: random bits are not smaller in another form, which costs."""
+    plain = {own.name for own in schema if str(own.type).startswith("fixed_size_binary")}
+    return {
+        "use_dictionary": [name for name in schema.names if name not in plain],
+        "compression": {name: "none" if name in plain else "snappy" for name in schema.names},
+    }
