@@ -180,6 +180,23 @@ def test_no_java_is_one_sentence(tmp_path: Any) -> None:
     assert found.count("\n") == 1
 
 
+def test_progress(session: Any) -> None:
+    steps: list[tuple[int, int]] = []
+    tables = [pa.table({"drink": drinks(10, seed)}) for seed in range(4)]
+    spark.count(tables, ONE, session=session, progress=lambda *step: steps.append(step))
+    assert steps[-1] == (4, 4)
+    assert steps == sorted(steps)
+    assert session.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_spark_connect_is_refused_with_the_way_out() -> None:
+    table = pa.table({"drink": [1]})
+    of_connect: Any = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
+    for given in ({"master": "sc://10.0.0.1:15002"}, {"session": of_connect()}):
+        with pytest.raises(ValueError, match=r"^Spark Connect is not supported: use spark-"):
+            spark.count(table, ONE, **given)
+
+
 def test_without_spark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(

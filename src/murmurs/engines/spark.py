@@ -193,6 +193,11 @@ def connected(session: Any, master: str | None) -> Iterator[Any]:
         raise ImportError(
             "the engine 'spark' needs Spark on this machine: pip install 'murmurs[spark]'"
         ) from error
+    if (master or "").startswith("sc://") or "connect" in type(session).__module__.split("."):
+        raise ValueError(
+            "Spark Connect is not supported: use spark-submit or a notebook on it, or give "
+            "the address of the master, such as spark://10.0.0.1:7077"
+        )
     if session is not None:
         if master is not None:
             raise ValueError("session is a cluster already: leave master out")
