@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -65,6 +65,18 @@ class JointTable:
     def column_sums(self) -> Floats:
         """The shares of the answers to the second question."""
         return np.asarray(self.shares.sum(axis=0))
+
+    @cached_property
+    def adding_up(self) -> JointTable:
+        """The same table, corrected by what its shares lack to one so that noise is least."""
+        with_all = self.covariance.sum(axis=(2, 3))
+        total = float(with_all.sum())
+        if total <= 1e-9 * float(self.variances.sum()):  # they add up to one already
+            return self
+        lean = with_all / total
+        shares = self.shares + lean * (1 - float(self.shares.sum()))
+        covariance = self.covariance - np.multiply.outer(lean, lean) * total
+        return replace(self, shares=shares, covariance=covariance)
 
     @property
     def variances(self) -> Floats:

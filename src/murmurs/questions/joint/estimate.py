@@ -24,10 +24,13 @@ from murmurs.inference.dependence import Strength, cramers_v
 from murmurs.inference.detection import Control, rejected
 from murmurs.inference.fit import Target
 from murmurs.inference.fitting import fitted
+from murmurs.inference.group_means import GroupMeans, group_means
 from murmurs.inference.grouped import Grouped
 from murmurs.inference.joint_table import JointTable
+from murmurs.inference.rank_correlation import kendall
 from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
 from murmurs.inference.screening import Screening
+from murmurs.inference.statistic import Statistic
 from murmurs.mechanisms.products.closed import BETWEEN, Product
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import plausible
@@ -38,6 +41,7 @@ from murmurs.present.layout import WIDTH, fold
 from murmurs.present.notebook import shares_html
 from murmurs.present.text import Order, shown_digits
 from murmurs.questions.single import Single
+from murmurs.scales.scale import Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -252,17 +256,76 @@ class JointEstimate(Estimate):
         ``given`` is the other question, or several, whose combinations are then the columns.
         ``of`` may be left out if only one question is left. Columns add up to one.
         """
-        names = given if isinstance(given, list | tuple) else [cast("str | int", given)]
-        others = [self.place(name) for name in names]
+        others = self._places(given)
         left = [place for place in range(len(self.names)) if place not in others]
         if of is None and len(left) != 1:
             names_left = listed(tuple(self.names[place] for place in left))
             raise ValueError(f"say of which question, of=..., one of {names_left}")
         own = left[0] if of is None else self.place(of)
-        if own in others or len(set(others)) < len(others):
+        if own in others:
             raise ValueError("a conditional share is of one question, given others")
         table = self._table_of([own], others, target)
         return conditional_shares(table, level=level, target=target)
+
+    def means(
+        self,
+        of: str | int,
+        by: str | int | Sequence[str | int],
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> GroupMeans:
+        """Return the mean of one question's numbers in each group of people.
+
+        Groups are the answers to another question or, of several, their combinations. Ordered
+        labels count with their scores.
+        """
+        own, others = self.place(of), self._places(by)
+        if own in others:
+            raise ValueError("a mean by group is of one question, by others")
+        found = self._table_of([own], others, target)
+        kept = np.moveaxis(self.shares.reshape(self.sizes), [own, *others], range(len(others) + 1))
+        shares = kept.reshape(*kept.shape[: len(others) + 1], -1).sum(axis=-1)
+        shares = np.asarray(shares).reshape(found.shares.shape)
+        title = f"{found.names[0]} by {found.names[1]}"
+        return group_means(found, shares, self._scale_at(own), level, title)
+
+    def rank_correlation(
+        self,
+        first: str | int | None = None,
+        second: str | int | None = None,
+        *,
+        level: float = 0.95,
+        target: Target = "population",
+    ) -> Statistic:
+        """Return Kendall's tau-b of two questions with numbers or ordered labels.
+
+        It is 1 if people with more of one always have more of the other, -1 if always less. Its
+        p-value is that of the hypothesis that it is zero. People in one bucket are tied.
+        """
+        pair = self._pair(first, second)
+        for place in pair:
+            if self._scale_at(place).circular:
+                raise ValueError(f"{shown(self.names[place])} is circular, and so has no order")
+        one, two = pair
+        return kendall(self._table_of([one], [two], target), level)
+
+    def _scale_at(self, place: int) -> Scale:
+        """Return the scale of a question, which must have numbers or ordered labels."""
+        found: Scale | None = getattr(self.questions[place], "scale", None)
+        if found is None:
+            raise ValueError(
+                f"{shown(self.names[place])} has neither numbers nor an order: add ordered=True"
+            )
+        return found
+
+    def _places(self, names: str | int | Sequence[str | int]) -> list[int]:
+        """Return the numbers of one or several different questions."""
+        given = names if isinstance(names, list | tuple) else [cast("str | int", names)]
+        found = [self.place(name) for name in given]
+        if len(set(found)) < len(found):
+            raise ValueError(f"{listed(tuple(map(str, given)))} names a question twice")
+        return found
 
     def _table_of(self, rows: list[int], columns: list[int], target: Target) -> JointTable:
         """Return unbiased shares of the questions in rows and columns, with their covariance."""
