@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from murmurs.inference.fit import Fit, Target
 from murmurs.inference.intervals import Scale, limits
 from murmurs.inference.sums import Sums
-from murmurs.inference.tails import Support, tail_limits
+from murmurs.inference.tails import NORMAL, Support, exact_until, tail_limits
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile, normal_tail
 
@@ -124,18 +123,17 @@ def group_limits(fit: Fit, groups: Floats, start: Floats, level: float, sampled:
     counts, hit, miss = support
     if hit + (len(counts) - 1) * miss != 1:
         return start
-    out = start.copy()
+    out, many = start.copy(), NORMAL * exact_until(level)
     for row, members in enumerate(groups > 0):
         size = int(members.sum())
-        if 0 < size < len(members):
-            law = _law_of(fit.n, hit, miss, size, sampled)
-            own = np.array([int(counts[members].sum())])
-            out[:, row] = tail_limits(own, law, level, start[None, :, row])[0]
+        if not 0 < size < len(members):
+            continue
+        law = Support(fit.n, hit + (size - 1) * miss, size * miss, sampled)
+        own, others = law.chances[0] * law.chances[1], law.chances[2] * law.chances[3]
+        if fit.n * min(own, others) < many**2:  # otherwise the count is normal at every share
+            count = np.array([int(counts[members].sum())])
+            out[:, row] = tail_limits(count, law, level, start[None, :, row])[0]
     return out
-
-
-def _law_of(n: int, hit: Fraction, miss: Fraction, size: int, sampled: bool) -> Support:
-    return Support(n, hit + (size - 1) * miss, size * miss, sampled)
 
 
 def largest_value(covariance: Floats, level: float) -> float:

@@ -158,11 +158,9 @@ def distribution(
     """
     level, sums = checked_level(level), sums or sums_up_to(side, scale, target)
     if simultaneous:
-        reach = largest_value(sums.covariance, level)
-        limits = share_limits(sums, math.erf(reach / math.sqrt(2)))
-        limits = np.stack(
-            [np.maximum.accumulate(limits[0]), np.minimum.accumulate(limits[1, ::-1])[::-1]]
-        )
+        reach = largest_value(sums.covariance, level) * sums.errors
+        low, high = np.clip(sums.values + np.stack([-reach, reach]), 0.0, 1.0)
+        limits = np.stack([np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]])
     else:
         limits = share_limits(sums, level)
         groups, sampled = up_to_each(scale), target == "population"
