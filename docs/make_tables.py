@@ -129,7 +129,7 @@ def _all_estimates(
         for name, estimator in estimators.BY_NAME.items():
             if name in ("likelihood", "em") and not counts.channel.is_histogram:
                 continue
-            if name in ("selection", "joint", "independence"):  # not for one closed question
+            if name in ("selection", "joint", "independence", "smooth"):  # not for its answers
                 continue
             out[name] = estimator(counts).shares
         if isinstance(mechanism, Subset):

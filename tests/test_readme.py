@@ -187,8 +187,8 @@ def test_the_numbers_that_are_computed_for_a_page_are_on_it(computed: Path) -> N
 
 
 ESTIMATORS = {*estimators.BY_NAME, "report_likelihood"}
-OTHERWISE = {"selection", "joint", "independence"}
-"""For open questions, and for several questions."""
+OTHERWISE = {"selection", "joint", "independence", "smooth"}
+"""For open questions, for several questions, and for answers with an order."""
 
 
 def test_every_estimator_has_a_page_and_a_row() -> None:

@@ -274,9 +274,13 @@ def usable_kinds(name: str) -> list[AnyMechanism]:
 
 
 CLIMBS = ("em", "likelihood")
+ON_A_SCALE = ("smooth",)
+"""For these an order means something."""
 
 
-@pytest.mark.parametrize("name", [*(x for x in BY_NAME if x not in CLIMBS), "estimate"])
+@pytest.mark.parametrize(
+    "name", [*(x for x in BY_NAME if x not in CLIMBS + ON_A_SCALE), "estimate"]
+)
 def test_permuted_answers_have_permuted_shares(name: str) -> None:
     rng = np.random.default_rng(31)
     for mechanism in usable_kinds(name):
@@ -294,6 +298,59 @@ def test_so_they_do_after_a_few_steps_and_at_the_top(name: str) -> None:
             k = mechanism.k
             spread = counts.channel.variance_sampled(np.full(k, 1 / k), counts.n)
             assert_permuted(name, counts, order, within=0.01 * float(np.sqrt(spread.max())))
+
+
+@cache
+def scaled(mechanism: AnyMechanism) -> tuple[Counts, ...]:
+    """Counts of answers around the middle of their scale, of few people and of many."""
+    rng, k = np.random.default_rng(37), mechanism.k
+    law = np.exp(-(((np.arange(k) - 0.4 * k) / (0.2 * k)) ** 2)) + 0.2 * (np.arange(k) == k // 3)
+    return tuple(mechanism.simulate(rng.multinomial(n, law / law.sum()), rng) for n in (300, 10**5))
+
+
+LONG: AnyMechanism = mm.Subset(k=80, epsilon=1.0)
+"""With more answers than a spline has coefficients."""
+
+
+def assert_turned(counts: Counts, order: Integers, **options: Any) -> None:
+    """A scale that is turned has turned shares; widths are turned with it."""
+    turned_options = dict(options)
+    if "widths" in options:
+        turned_options["widths"] = [options["widths"][j] for j in order]
+    first = run("smooth", counts, **options)
+    second = run("smooth", reordered(counts, order), **turned_options)
+    within = 1e-6  # what steps leave of a difference in rounding
+    np.testing.assert_allclose(
+        second.shares, first.shares[order], rtol=within, atol=within, err_msg=f"{counts}"
+    )
+    np.testing.assert_allclose(second.interval(0.9), first.interval(0.9)[:, order], atol=within)
+    assert len(second.notes) == len(first.notes)
+
+
+def test_a_scale_that_is_reversed_has_reversed_shares() -> None:
+    kinds = [*usable_kinds("smooth"), LONG]
+    for counts in [own for mechanism in kinds for own in scaled(mechanism)]:
+        k = counts.channel.k
+        assert_turned(counts, np.arange(k)[::-1])
+    for counts in scaled(LONG):
+        backwards = np.arange(LONG.k)[::-1]
+        widths = [*np.linspace(1, 3, LONG.k - 1), np.inf]
+        assert_turned(counts, backwards, widths=widths)
+        assert_turned(counts, backwards, circular=True)
+    # Shares that are smooth along one order are not so along another: it does act.
+    apart = np.argsort(np.arange(LONG.k) % 7, kind="stable")
+    first, second = (run("smooth", own) for own in (counts, reordered(counts, apart)))
+    assert np.abs(second.shares - first.shares[apart]).max() > 0.003
+
+
+def test_a_circular_scale_that_is_turned_has_turned_shares() -> None:
+    for mechanism in (mm.OUE(k=7, epsilon=1.0), mm.Subset(k=24, epsilon=1.0), LONG):
+        for counts in scaled(mechanism):
+            order = np.roll(np.arange(mechanism.k), 5)
+            assert_turned(counts, order, circular=True)
+            assert_turned(counts, order, circular=True, widths=1 + np.arange(mechanism.k) % 3 / 10)
+    line, turned_line = (run("smooth", own) for own in (counts, reordered(counts, order)))
+    assert np.abs(turned_line.shares - line.shares[order]).max() > 1e-5
 
 
 @pytest.mark.parametrize("name", ["estimate", "shrinkage", "selection", "norm_cut"])

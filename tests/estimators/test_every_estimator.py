@@ -29,6 +29,7 @@ from murmurs.channels.tables import Tables
 from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, NoiseDominates, report_likelihood
 from murmurs.estimators.estimation import Estimate
+from murmurs.estimators.methods.smooth import NO_ORDER
 from murmurs.inference import block_tails, tails
 from murmurs.inference.fit import Target
 from murmurs.inference.fitting import fitted
@@ -87,6 +88,8 @@ def refuses(name: str, mechanism: AnyMechanism) -> bool:
         return not channel.factors
     if name == "composite":  # it is made of counts of support
         return channel.support(np.zeros(channel.cells, np.int64)) is None
+    if name == "smooth":  # it needs one order of all answers
+        return bool(channel.factors) or channel.other is not None
     if name == "selection":  # it chooses among answers in cohorts
         if not (isinstance(channel, Tables) and channel.solvable):
             return True
@@ -310,6 +313,7 @@ collisions on average over hash functions only: given one table, it is off by th
 
 PART_OF_THE_ERROR = {
     "shrinkage": 1.0,
+    "smooth": 1.0,
     "joint": 1.0,
     "independence": 1.0,
     "selection": 1.0,
@@ -352,8 +356,8 @@ def test_an_estimate_of_exact_counts_has_converged(name: str) -> None:
     late = {f"{e.counts.mechanism}": (e.gap, e.iterations) for e in found if not e.converged}
     assert late == {}
     remarks = {note for e in found for note in e.notes if note != e.counts.assumption}
-    assert all(note.startswith("(other) includes") for note in remarks)
-    assert not remarks or name == "selection"
+    remark = {"selection": "(other) includes", "smooth": NO_ORDER}.get(name)
+    assert all(remark is not None and note.startswith(remark) for note in remarks)
 
 
 # On the simplex, if it says so

@@ -646,10 +646,12 @@ def test_a_scale_with_shrunk_shares_says_that_their_mean_is_biased() -> None:
     law = np.exp(-(((ages - 36) / 15) ** 2) / 2)
     question = mm.Question("age", [str(a) for a in ages], epsilon=1.0, ordered=True)
     counts = question.simulate(rng.multinomial(5000, law / law.sum()), rng)
-    found = question.estimate(counts)
+    found = question.estimate(counts, "shrinkage")
     assert any("take a mean from the estimate itself" in note for note in found.notes)
     assert found.shares @ ages > law @ ages / law.sum() + 5
+    many = question.simulate(rng.multinomial(50_000, law / law.sum()), rng)
     for other in (
+        question.estimate(many),
         question.estimate(counts, "unbiased"),
         dataclasses.replace(question, ordered=False).estimate(counts),
     ):

@@ -51,7 +51,9 @@ def estimated(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", estimators.NoiseDominates)  # the notes show it
         return [
-            asked.estimate(counts, estimator_named(estimator), candidates=wanted, complete=complete)
+            asked.estimate(
+                counts, estimator_named(estimator, asked), candidates=wanted, complete=complete
+            )
             for asked, counts in read
         ]
 
@@ -91,9 +93,10 @@ def read_with_notes(path: Path) -> list[str]:
     return list(candidates)
 
 
-def estimator_named(name: str | None) -> estimators.Estimator | None:
+def estimator_named(name: str | None, asked: Asked) -> estimators.Estimator | None:
     """Return the estimator of that name; those that may take long show progress on a terminal."""
-    if name not in (None, "selection", "em", "likelihood") or not sys.stderr.isatty():
+    may_be_long = name in ("selection", "em", "likelihood") or (name is None and asked.is_open)
+    if not may_be_long or not sys.stderr.isatty():
         return name
 
     def with_progress(counts: Counts) -> Estimate:

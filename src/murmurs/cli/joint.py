@@ -129,8 +129,9 @@ def command(
         for number, (name, counts) in enumerate(
             zip(found.names, found.counts.values(), strict=True)
         ):
-            own = found.joint_of(number).estimate(
-                counts, estimator_named(estimator), candidates=wanted, complete=complete
+            joint = found.joint_of(number)
+            own = joint.estimate(
+                counts, estimator_named(estimator, joint), candidates=wanted, complete=complete
             )
             table = own.margin(*names) if names else own
             assert isinstance(table, JointEstimate)  # of at least two questions

@@ -20,10 +20,13 @@ from murmurs.estimators.methods.report_likelihood import report_likelihood
 from murmurs.estimators.methods.selection import selection
 from murmurs.estimators.methods.shrinkage import shrinkage
 from murmurs.estimators.methods.simplex import simplex
+from murmurs.estimators.methods.smooth import along, has_scale, smooth
 from murmurs.estimators.methods.unbiased import unbiased
+from murmurs.estimators.numbers import NumberEstimate
 from murmurs.estimators.precondition import UnfitCountsError, usable
 from murmurs.estimators.ticks import estimate_ticks
 from murmurs.estimators.uncertainty import information, likelihood_covariance
+from murmurs.scales.scale import Scale
 
 __all__ = [
     "BY_NAME",
@@ -49,11 +52,13 @@ __all__ = [
     "shrinkage",
     "simplex",
     "single",
+    "smooth",
     "unbiased",
 ]
 
 BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "shrinkage": shrinkage,
+    "smooth": smooth,
     "joint": joint,
     "independence": independence,
     "unbiased": unbiased,
@@ -76,20 +81,26 @@ Estimator = str | Callable[[Counts], Estimate]
 
 
 def estimate(
-    counts: Counts, estimator: Estimator | None = None, *, labels: Sequence[str] = ()
+    counts: Counts,
+    estimator: Estimator | None = None,
+    *,
+    labels: Sequence[str] = (),
+    scale: Scale | None = None,
 ) -> Estimate:
     """Estimate the shares, with the default estimator or the one that ``estimator`` names.
 
-    ``labels`` name the answers in tables and plots.
+    ``labels`` name the answers in tables and plots. ``scale`` says that they have an order, as
+    ``question.scale`` does; then the estimate also has their mean, quantiles and shares of ranges.
 
     The default for several questions is `joint`, which shrinks a table towards independence as far
-    as the noise demands. For one question it is `shrinkage`, which is mostly better than all
-    others; it loses where people give few of the answers and noise is strong. There are two
-    exceptions, both for hashed answers. If answers in cohorts are too many to solve for together,
-    or an open question has more than 50 candidates and fewer than five equations for each, it is
-    `selection`, which picks those that stand out. For a mean sketch with more entries than answers,
-    whose collisions add more to the error than the noise does, it is `regression` on the simplex,
-    which solves for the collisions.
+    as the noise demands. For one question whose answers have an order it is `smooth`, which learns
+    from neighbouring answers as far as they are alike. For any other question it is `shrinkage`,
+    which is mostly better than all others; it loses where people give few of the answers and noise
+    is strong. There are two exceptions, both for hashed answers. If answers in cohorts are too many
+    to solve for together, or an open question has more than 50 candidates and fewer than five
+    equations for each, it is `selection`, which picks those that stand out. For a mean sketch with
+    more entries than answers, whose collisions add more to the error than the noise does, it is
+    `regression` on the simplex, which solves for the collisions.
 
     >>> import murmurs as mm
     >>> rr = mm.KRR(k=2, epsilon=1.0)
@@ -105,8 +116,14 @@ def estimate(
         raise ValueError(
             f"counts of {counts.mechanism} have the labels {listed(known)}: leave labels out"
         )
-    found = _default(counts) if estimator is None else _named(estimator)(counts)
-    return found.with_labels(tuple(labels)) if len(labels) else found
+    if estimator is None:
+        found = _default(counts, scale)
+    elif scale is not None and estimator in ("smooth", smooth):
+        found = smooth(counts, widths=scale.widths, circular=scale.circular)
+    else:
+        found = _named(estimator)(counts)
+    found = found.with_labels(tuple(labels)) if len(labels) else found
+    return found if scale is None else NumberEstimate.of(found, scale)
 
 
 def _named(estimator: object) -> Callable[[Counts], Estimate]:
@@ -120,7 +137,9 @@ def _named(estimator: object) -> Callable[[Counts], Estimate]:
     return BY_NAME[estimator]
 
 
-def _default(counts: Counts) -> Estimate:
+def _default(counts: Counts, scale: Scale | None) -> Estimate:
+    if scale is not None and has_scale(counts):
+        return along(counts, scale)
     if counts.channel.factors:
         return joint(counts, why="it keeps the association that stands out from the noise")
     return single(counts)

@@ -41,12 +41,6 @@ from murmurs.randomness.sources import ChanceInBulk
 from murmurs.scales.making import Written, scale_of_labels, scale_of_numbers
 from murmurs.scales.scale import Outside, Scale
 
-SHRUNK_MEAN = "take a mean from the estimate itself, not from these shares, which are shrunk"
-"""The note on a scale whose shares noise has moved."""
-
-MOVED = 0.1
-"""The sum of the changes of all shares from which on they count as moved."""
-
 
 @dataclass(frozen=True, init=False, eq=False)
 class Question(Single):
@@ -416,9 +410,7 @@ class Question(Single):
         else:
             if candidates is not None or complete:
                 raise ValueError(f"{self.called} has labels: it takes no candidates")
-            found = estimators.estimate(counts, estimator, labels=self.labels)
-        if self.ordered and _is_shrunk(found):
-            found = dataclasses.replace(found, notes=(*found.notes, SHRUNK_MEAN))
+            found = estimators.estimate(counts, estimator, labels=self.labels, scale=self.scale)
         return self.described(found)
 
     def to_document(self) -> dict[str, Any]:
@@ -441,9 +433,3 @@ class Question(Single):
         if self.scale is None:
             return None
         return scale_of_labels(self.labels, Written(), self.called)
-
-
-def _is_shrunk(found: Estimate) -> bool:
-    """Return whether the estimator has moved shares, which moves their mean on a scale."""
-    moved = float(np.abs(found.shares - found.unbiased).sum())
-    return found.estimator == "shrinkage" and moved > MOVED

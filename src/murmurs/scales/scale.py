@@ -8,6 +8,7 @@ rating from 1 to 5.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,6 +134,16 @@ class Scale:
         low, high = np.array(self.edges[:-1]), np.array(self.edges[1:]) - (1 if self.whole else 0)
         low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
         return np.asarray((low + high) / 2)
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """How wide each bucket is, infinity without an end; scores are one apart."""
+        if self.kind == "scores":
+            return (1.0,) * self.k
+        out = [high - low for low, high in itertools.pairwise(self.edges)]
+        if self.outside == "clamp":
+            out[0] = out[-1] = math.inf
+        return tuple(out)
 
     @property
     def is_open_ended(self) -> bool:

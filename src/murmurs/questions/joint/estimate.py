@@ -150,7 +150,9 @@ class JointEstimate(Estimate):
             return self
         if isinstance(self.counts.mechanism, Product):
             found = estimators.estimate(
-                self.counts.margin(*places), self._estimator_of(len(places))
+                self.counts.margin(*places),
+                self._estimator_of(len(places)),
+                scale=self.questions[places[0]].scale if len(places) == 1 else None,
             )
         else:
             found = self._added_up(places)
