@@ -205,13 +205,17 @@ class TicksEstimate(Estimate):
                 "pairs=True"
             )
         i, j = np.triu_indices(channel.k, 1)
-        part, n, own = counted / self.n, self.n, self.unbiased
+        n, own = self.n, self.unbiased
         gap = float(channel.hit - channel.miss)
         none, one, two = (float(chance) for chance in channel.together)
         bend = two - 2 * one + none
-        together, first, second = part[i, j], part[i, i], part[j, j]
         expected = own[i] * own[j]
         found = self._sets.both()[i, j]
+        # The noise is that of shares which can be: few reports would seem to have too little.
+        near = np.clip(own, 0, 1)
+        least, most = np.maximum(near[i] + near[j] - 1, 0), np.minimum(near[i], near[j])
+        together = none + (one - none) * (near[i] + near[j]) + bend * np.clip(found, least, most)
+        first, second = (float(channel.miss) + gap * near[place] for place in (i, j))
         # A sum of the indicators of both, of the first and of the second, over the reports.
         moments = np.array(
             [

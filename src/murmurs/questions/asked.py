@@ -84,6 +84,11 @@ class Asked(ABC):
         return [question.meaning for question in self.questions]
 
     @property
+    def others(self) -> str:
+        """What else a person may have answered, as a promise says it."""
+        return "any other answer"
+
+    @property
     def searches(self) -> bool:
         """Whether `results` searches for strings, if no candidates are given."""
         return False

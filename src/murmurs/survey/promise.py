@@ -33,8 +33,8 @@ def promise(survey: Survey, asked: Asked) -> str:
         lines.append("Some reports rule out some answers: no epsilon bounds what they reveal.")
         return "\n".join(lines + _draw(survey))
     lines.append(
-        f"no report is more than {_times(mechanism.epsilon_realised)} as likely as with any "
-        f"other answer (epsilon {mechanism.epsilon:g})."
+        f"no report is more than {_times(mechanism.epsilon_realised)} as likely as with "
+        f"{asked.others} (epsilon {mechanism.epsilon:g})."
     )
     if keeps_response(asked):
         bound = mechanism.epsilon_permanent_realised

@@ -21,7 +21,7 @@ from murmurs.mechanisms.closed.subset import floyd
 from murmurs.mechanisms.closed.truthful import OftenTrue
 from murmurs.mechanisms.sets.sets import MOST_KINDS, SetMechanism, Ticks
 from murmurs.mechanisms.sets.sizes import best_sizes
-from murmurs.mechanisms.settling import LEFT_OPEN, check_cells
+from murmurs.mechanisms.settling import LEFT_OPEN, check_cells, settled
 from murmurs.numerics.arrays import Integers
 from murmurs.numerics.sampling import split_uniformly, subset_totals
 from murmurs.randomness.bulk import CHUNK, Bulk, bulk
@@ -78,13 +78,15 @@ class PrivSet(OftenTrue, SetMechanism[tuple[int, ...]]):
             raise TypeError(f"pairs must be True or False, not {shown(self.pairs)}")
         if self.more not in get_args(More):
             raise ValueError(f"more must be 'refuse' or 'sample', not {shown(self.more)}")
-        if self.w is not None:
-            self._set(w=whole(self.w, "w", 1, self.k))
-        if self.overlap is not None:
-            most = min(self.w or self.k, self.most)
-            self._set(overlap=whole(self.overlap, "overlap", 1, most))
-        best = best_sizes(self.k, self.most, self.epsilon, self.w, self.overlap, 1 + self.pairs)
-        self._set(w=best.w, overlap=best.overlap)
+        of = (self.k, self.most, self.epsilon)
+        least, overlap = 1 + self.pairs, self.overlap
+        self._set(
+            w=settled(self.w, "w", 1, self.k, lambda: best_sizes(*of, None, overlap, least).w)
+        )
+        most = min(self.w, self.most)
+        self._set(
+            overlap=settled(overlap, "overlap", 1, most, lambda: best_sizes(*of, self.w).overlap)
+        )
         if self.pairs and self.w == 1:
             raise ValueError(
                 "reports of one item do not show which labels go together: take w = 2 or more, or "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from murmurs.boundary.checks import whole
 from murmurs.numerics.arrays import Floats, Integers
 
 SEARCHED = 64
@@ -50,7 +51,8 @@ def best_sizes(
     sizes = np.arange(min(least, k), top + 1) if w is None else np.array([w])
     variances = set_variances(k, most, epsilon, sizes)
     if overlap is not None:
-        variances[: overlap - 1], variances[overlap:] = np.inf, np.inf
+        kept = whole(overlap, "overlap", 1, most)
+        variances[: kept - 1], variances[kept:] = np.inf, np.inf
     smallest = float(variances.min())
     if not math.isfinite(smallest):  # no size can be told from any other
         return Sizes(int(sizes[0]), overlap or 1, math.inf)
@@ -59,11 +61,13 @@ def best_sizes(
     return Sizes(int(sizes[column]), row + 1, float(variances[row, column]))
 
 
-def set_variances(k: int, most: int, epsilon: float, sizes: Integers) -> Floats:
+def set_variances(
+    k: int, most: int, epsilon: float, sizes: Integers, share: float | None = None
+) -> Floats:
     """Return the variance of a label's share among the respondents, times their number.
 
-    There is a row for each overlap and a column for each size; it is infinite if the overlap is
-    larger than the size.
+    It is that at the usual share, unless another is given. There is a row for
+    each overlap and a column for each size; it is infinite if the overlap is larger than the size.
     """
     K, m, w = k + most, most, sizes
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, K + 1)))])
@@ -85,7 +89,7 @@ def set_variances(k: int, most: int, epsilon: float, sizes: Integers) -> Floats:
     total = small + (1 - small) * meeting
     hit = (small * w / K + (1 - small) * own) / total
     miss = (small * w / K + (1 - small) * other) / total
-    share = usual_share(k, most)
+    share = usual_share(k, most) if share is None else share
     noise = share * hit * (1 - hit) + (1 - share) * miss * (1 - miss)
     gap = (1 - small) * (own - other) / total
     found = noise / np.maximum(gap, LEAST_GAP) ** 2

@@ -6,14 +6,14 @@ import copy
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, get_args
+from typing import Any, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from murmurs.boundary.checks import shown, whole
 from murmurs.boundary.labelled import pairs_of
-from murmurs.boundary.labels import Labels, refuse_missing
+from murmurs.boundary.labels import refuse_missing
 from murmurs.boundary.texts import as_tuple, check_name, check_text
 from murmurs.counts import Counts
 from murmurs.estimators.estimation import Estimate
@@ -24,7 +24,7 @@ from murmurs.numerics.arrays import Integers
 from murmurs.planning.ticks import choose_for_sets
 from murmurs.questions.asked import GIVEN
 from murmurs.questions.question import Question
-from murmurs.questions.several.reading import BETWEEN, Ticks, coded_sets, text_of, ticks_in
+from murmurs.questions.several.reading import Choices, Ticks, coded_sets, text_of, ticks_in
 from murmurs.randomness.sources import ChanceInBulk
 
 SAMPLED = (
@@ -83,13 +83,15 @@ class Several(Question):
         if not isinstance(ordered, bool):
             raise TypeError(f"ordered must be True or False, not {shown(ordered)}")
         self._set(labels=as_tuple(labels, f"labels of {self.called}"))
-        self._check_labels()
+        if not self.labels:
+            raise ValueError(f"{self.called} takes several answers, and needs labels for them")
         if more not in get_args(More):
             raise ValueError(f"more must be 'refuse' or 'sample', not {shown(more)}")
         if isinstance(mechanism, PrivSet) and most is None:
             most = mechanism.most
         k = len(self.labels)
         self._set(most=k if most is None else whole(most, "most", 1, k), more=more)
+        self.known.check()
         if mechanism is None:
             if epsilon is None:
                 raise ValueError(
@@ -103,18 +105,6 @@ class Several(Question):
                 "mechanism out to have one chosen"
             )
         self._check_mechanism(None)
-
-    def _check_labels(self) -> None:
-        if len(self.labels) < 1:
-            raise ValueError(f"{self.called} takes several answers, and needs labels for them")
-        Labels(self.labels, self.called).check()
-        for label in self.labels:
-            if BETWEEN in label or label != label.strip():
-                raise ValueError(
-                    f"{self.called} has the label {shown(label)}: with several answers, labels "
-                    f"have no {BETWEEN!r}, which is between them in a text, and no space at their "
-                    "ends"
-                )
 
     def _check_mechanism(self, is_open: Any) -> None:
         """Refuse a mechanism that does not fit the labels."""
@@ -148,8 +138,17 @@ class Several(Question):
         return False
 
     @property
-    def _limit(self) -> int:
-        return self.most if self.more == "refuse" else len(self.labels)
+    def others(self) -> str:
+        """What else a person may have answered, as a promise says it."""
+        return "any other ticks, however many"
+
+    def _labels(self) -> Choices:
+        most = self.most if self.more == "refuse" else len(self.labels)
+        return Choices(self.labels, self.called, most)
+
+    @property
+    def _choices(self) -> Choices:
+        return cast(Choices, self.known)
 
     def with_mechanism(self, mechanism: SetMechanism[Any]) -> Self:  # type: ignore[override]
         """Return the same question with another mechanism for the same answers."""
@@ -160,7 +159,7 @@ class Several(Question):
 
     def answer(self, label: Any) -> Ticks:
         """Return the numbers of the labels that were ticked; errors do not quote them."""
-        return ticks_in(label, self.known, self._limit)
+        return ticks_in(label, self._choices)
 
     def place_of(self, value: object) -> int | None:
         """Return the number of the first label of an answer, or None if it is none."""
@@ -204,7 +203,7 @@ class Several(Question):
         codes, sets = coded_sets(
             answers,
             self.known,
-            lambda value: ticks_in(value, self.known, self._limit, other),
+            lambda value: ticks_in(value, self._choices, other),
             given,
         )
         if not drop_missing:

@@ -23,17 +23,44 @@ BETWEEN = ";"
 Ticks = tuple[int, ...]
 
 
+class Choices(Labels):
+    """The labels of a question, of which at most ``most`` may be ticked."""
+
+    def __init__(self, labels: tuple[str, ...], owner: str, most: int) -> None:
+        super().__init__(labels, owner)
+        self.most = most
+
+    @property
+    def rule(self) -> str:
+        """What an answer is, as errors say it."""
+        return (
+            f"an answer is at most {self.most} different labels of {listed(self.labels)}, in a "
+            f"text with {BETWEEN!r} between them"
+        )
+
+    def check(self) -> None:
+        """Also refuse labels that could not be told apart in a text of several."""
+        super().check()
+        for label in self.labels:
+            if BETWEEN in label or label != label.strip():
+                raise ValueError(
+                    f"{self.owner} has the label {shown(label)}: with several answers, labels "
+                    f"have no {BETWEEN!r}, which is between them in a text, and no space at their "
+                    "ends"
+                )
+
+
 class NoAnswerError(ValueError):
     """A value that is no set of ticks; the message says why, and does not quote it."""
 
 
-def ticks_in(value: Any, labels: Labels, most: int, unknown: int | None = None) -> Ticks:
+def ticks_in(value: Any, labels: Choices, unknown: int | None = None) -> Ticks:
     """Return the numbers of the labels that one person ticked; errors do not quote them.
 
     ``unknown`` is the label of what is none of them.
 
-    >>> owns = Labels(("car", "bike", "boat"), "question 'owns'")
-    >>> ticks_in({"bike", "car"}, owns, 2), ticks_in("boat;car", owns, 2), ticks_in(";", owns, 2)
+    >>> owns = Choices(("car", "bike", "boat"), "question 'owns'", 2)
+    >>> ticks_in({"bike", "car"}, owns), ticks_in("boat;car", owns), ticks_in(";", owns)
     ((0, 1), (0, 2), ())
     """
     found = [labels.number_of(part) for part in _parts(value, labels)]
@@ -49,10 +76,10 @@ def ticks_in(value: Any, labels: Labels, most: int, unknown: int | None = None) 
     ticks = tuple(sorted(set(found)))
     if len(ticks) < len(found):
         raise NoAnswerError("an answer has the same label twice")
-    if len(ticks) > most:
+    if len(ticks) > labels.most:
         raise NoAnswerError(
-            f"an answer has more labels than the {most} that {labels.owner} takes: have people "
-            'tick fewer, or ask with more="sample"'
+            f"an answer has more labels than the {labels.most} that {labels.owner} takes: have "
+            'people tick fewer, or ask with more="sample"'
         )
     return ticks
 
