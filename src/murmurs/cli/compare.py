@@ -8,6 +8,7 @@ import click
 
 from murmurs.boundary.texts import numbered
 from murmurs.cli.estimating import estimates_of
+from murmurs.cli.numbers import wanted_options
 from murmurs.cli.options import (
     Command,
     asked_option,
@@ -21,6 +22,8 @@ from murmurs.cli.output import Form
 from murmurs.cli.pictures import save_plot
 from murmurs.files.inputs import names_of_files
 from murmurs.inference.fit import Target
+from murmurs.inference.wanted import Wanted, statistics_columns, statistics_table
+from murmurs.present import frames
 from murmurs.present.text import printable
 
 
@@ -37,6 +40,7 @@ from murmurs.present.text import printable
 @level_option
 @asked_option
 @candidates
+@wanted_options()
 @printed("csv", "json", plot=True)
 def command(
     this: Path,
@@ -47,13 +51,15 @@ def command(
     level: float,
     candidates: Path | None,
     complete: bool,
+    wanted: Wanted,
     plot: Path | None,
     form: Form,
 ) -> None:
     """Compare the shares in THIS file of counts with those in OTHER.
 
     A change is the share in THIS minus the share in OTHER, in percentage points. The two files
-    count different people: other weeks, groups or versions. For more than two files, use trend.
+    count different people: other weeks, groups or versions. For more than two files, use trend. If
+    the answers are numbers or a scale, --mean, --median and the like are compared as well.
 
     \b
     Example:
@@ -61,6 +67,7 @@ def command(
     """
     question, (first, second) = estimates_of([this, other], candidates, complete, asked)
     found = first.difference(second, target, names=names)
+    said = wanted.of(found, level=level) if wanted else []
     one, two = (this, other) if names is None else names
     called = map(printable, names_of_files([this, other]))
     minus = None if names else f"change, {' minus '.join(called)}"
@@ -71,13 +78,15 @@ def command(
             "question": question.name,
             "n": {"this": first.n, "other": second.n},
             **found.to_document(level),
+            **({"statistics": [change.to_document() for change in said]} if said else {}),
         },
-        csv=lambda: found.to_csv(level),
+        csv=lambda: frames.to_csv(statistics_columns(said)) if said else found.to_csv(level),
         text=lambda: "\n".join(
             [
                 f"{question.text or question.name}",
                 f"{one} ({many[0]}) minus {two} ({many[1]})",
                 f"\n{found.table(level=level)}",
+                *([f"\n{statistics_table(said)}"] if said else []),
                 f"\n{found.conclusion}",
                 *(f"Note: {note}." for note in found.notes),
             ]

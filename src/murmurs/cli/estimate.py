@@ -9,6 +9,7 @@ import numpy as np
 
 from murmurs.boundary.texts import numbered
 from murmurs.cli.estimating import estimated, estimator_option
+from murmurs.cli.numbers import wanted_options
 from murmurs.cli.options import (
     Command,
     asked_option,
@@ -26,6 +27,8 @@ from murmurs.files.exported import assumption, is_exported, read_exported
 from murmurs.files.surveys import read_survey
 from murmurs.inference.detection import Detection
 from murmurs.inference.fit import Target
+from murmurs.inference.wanted import Wanted, statistics_columns, statistics_table, usual
+from murmurs.present import frames
 from murmurs.present.text import MARK
 
 
@@ -36,11 +39,13 @@ from murmurs.present.text import MARK
 @shares
 @asked_option
 @candidates
+@wanted_options(sums=True)
 @printed("csv", "json", plot=True)
 def command(
     counts: Path,
     survey: Path | None,
     asked: str | None,
+    wanted: Wanted,
     estimator: str | None,
     level: float,
     target: Target,
@@ -52,7 +57,8 @@ def command(
     """Estimate the shares of the answers from COUNTS.
 
     COUNTS is a file of counts (- for standard input). For questions asked together, `murmurs joint`
-    also tests whether their answers go together.
+    also tests whether their answers go together. Of numbers, the mean, the median and two quantiles
+    are shown below the shares, or what is asked for instead; with --csv, only that is printed.
 
     \b
     Example:
@@ -65,6 +71,7 @@ def command(
         assumed = assumption([read_exported(counts, asked).counts()])
         if form.kind != "text" or assumed not in found.notes:  # the text has the notes
             note(f"{assumed}.")
+    said = (wanted or usual(found)).of(found, level=level, target=target)
     detected, why_not = _detected(found)
     save_plot(lambda axes: found.plot(axes, level, target), plot, size=found.plot_size)
 
@@ -76,15 +83,22 @@ def command(
         title = f"{question.text or question.name}\n{numbered(found.n, 'report')}"
         last = why_not if detected is None else _found(found, detected, complete)
         last = f"\n{last}" if question.is_open and last else ""
-        return f"{title}\n\n{table}\n\n{found.explanation}{last}"
+        numbers = f"{statistics_table(said)}\n\n" if said else ""
+        notes = "".join(
+            f"\nNote: {note}." for note in dict.fromkeys(n for s in said for n in s.notes)
+        )
+        return f"{title}\n\n{table}\n\n{numbers}{found.explanation}{notes}{last}"
 
     form.show(
         json=lambda: {
             "question": question.name,
             **found.to_document(level, target),
             "detected": None if detected is None else detected.to_document(),
+            **({"statistics": [one.to_document() for one in said]} if said else {}),
         },
-        csv=lambda: found.to_csv(level, target),
+        csv=lambda: (
+            frames.to_csv(statistics_columns(said)) if wanted else found.to_csv(level, target)
+        ),
         text=text,
     )
 

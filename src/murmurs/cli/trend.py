@@ -8,6 +8,7 @@ import click
 
 from murmurs.boundary.texts import numbered
 from murmurs.cli.estimating import estimated, estimates_of
+from murmurs.cli.numbers import wanted_options
 from murmurs.cli.options import (
     Command,
     asked_option,
@@ -25,6 +26,9 @@ from murmurs.files.exported import PARTS, By, assumption, is_exported, read_expo
 from murmurs.files.inputs import names_of_files, with_numbers
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import trend
+from murmurs.inference.wanted import Wanted, courses_columns
+from murmurs.present import frames
+from murmurs.present.axes import WIDE
 from murmurs.survey.rounds import people_of
 
 
@@ -52,6 +56,7 @@ from murmurs.survey.rounds import people_of
 @flag("--groups", "The files are groups without an order: no slopes, and --plot draws marks.")
 @asked_option
 @candidates
+@wanted_options()
 @printed("csv", "json", plot=True)
 def command(
     counts: tuple[Path, ...],
@@ -64,6 +69,7 @@ def command(
     groups: bool,
     candidates: Path | None,
     complete: bool,
+    wanted: Wanted,
     plot: Path | None,
     form: Form,
 ) -> None:
@@ -72,6 +78,9 @@ def command(
     The files are periods (weeks) or groups, in the order in which they are given. The p-value of an
     answer, and the overall one, test whether shares are the same in all files. Of one
     counts.parquet, which `murmurs store export` writes, --by shows days, weeks, months or segments.
+
+    If the answers are numbers or a scale, --mean, --median and the like are shown over the periods
+    too, with a test and a slope; --plot then draws the first of them.
 
     \b
     Example:
@@ -105,17 +114,25 @@ def command(
         question, estimates = estimates_of(counts, candidates, complete, asked)
     unordered = groups or by == "segment"
     found = trend(estimates, called, people=between, target=target, groups=unordered)
-    size = found.plot_size()
-    save_plot(lambda axes: found.plot(axes, level), plot, size=size)
+    said = wanted.of(found, level=level) if wanted else []
+    if said:
+        save_plot(said[0].plot, plot, size=WIDE)
+    else:
+        save_plot(lambda axes: found.plot(axes, level), plot, size=found.plot_size())
     reports = numbered(sum(estimate.n for estimate in estimates), "report")
     form.show(
-        json=lambda: {"question": question.name, **found.to_document(level)},
-        csv=lambda: found.to_csv(level),
+        json=lambda: {
+            "question": question.name,
+            **found.to_document(level),
+            **({"numbers": [course.to_document() for course in said]} if said else {}),
+        },
+        csv=lambda: frames.to_csv(courses_columns(said)) if said else found.to_csv(level),
         text=lambda: "\n".join(
             [
                 f"{question.text or question.name}\n{reports} in {what}",
                 f"\n{found.table(level=level)}",
                 found.conclusion,
+                *(f"\n{course.table()}\n{course.conclusion}" for course in said),
                 *(f"Note: {text}." for text in found.notes),
             ]
         ),

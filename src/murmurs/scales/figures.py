@@ -14,7 +14,7 @@ from murmurs.scales.scale import Scale
 from murmurs.scales.values import number_of
 
 OPEN_ENDED = (
-    "people in an open-ended bucket count with its edge, since how far out they are is unknown"
+    "how far out people in an open-ended bucket are is unknown: the mean takes them to be near it"
 )
 """The note on a mean over buckets without an end."""
 

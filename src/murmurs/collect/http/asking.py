@@ -33,6 +33,7 @@ from murmurs.collect.results.queries import Day
 from murmurs.collect.results.wording import HOW_TO_LIST
 from murmurs.collect.stores.folding import joined
 from murmurs.collect.stores.store import ERA, Part, keeps_reports
+from murmurs.inference.wanted import Wanted
 from murmurs.survey.rounds import drawn_part, people_of, round_of, rounds_of
 
 MOST_PERIODS = 400
@@ -87,7 +88,11 @@ class Asking:
     def _options(self) -> Options:
         fields = ("level", "target", "method", "complete", "alphabet", "error_rate", "control")
         given = {name: getattr(self.query, name) for name in fields if hasattr(self.query, name)}
-        return Options(candidates=self.candidates, people=self.people, **given)
+        try:
+            wanted = Wanted.read(self.query.statistic)
+        except ValueError as error:
+            raise RefusedError(400, "query", f"statistic: {error}") from None
+        return Options(candidates=self.candidates, people=self.people, wanted=wanted, **given)
 
     @property
     def key(self) -> Hashable:
@@ -95,6 +100,7 @@ class Asking:
         query = msgspec.structs.asdict(self.query)
         del query["format"]
         query["candidates"] = _frozen(self.candidates)
+        query["statistic"] = self.options.wanted
         has_minimum = (self.survey.terms.minimum_reports or 1) > 1
         day = self.today if has_minimum or self.only_complete else None
         return (self.entry.fingerprint, self.name, self.kind, day, tuple(query.items()))

@@ -316,7 +316,7 @@ def _is_text(found: Any) -> bool:
     return isinstance(found, msgspec.inspect.StrType) and found.pattern is None
 
 
-MANY = frozenset({"candidates"})
+MANY = frozenset({"candidates", "statistic"})
 """Parameters of a query that may be given several times."""
 
 

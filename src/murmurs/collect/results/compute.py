@@ -21,6 +21,7 @@ from murmurs.inference.detection import Control
 from murmurs.inference.difference import Difference
 from murmurs.inference.fit import Target
 from murmurs.inference.trend import Trend, trend
+from murmurs.inference.wanted import Wanted, statistics_table, usual
 from murmurs.numerics.arrays import Integers
 from murmurs.questions.asked import Asked
 from murmurs.questions.dictionary.discovery import Discovery
@@ -55,6 +56,7 @@ class Options:
     alphabet: str = ALPHABET
     error_rate: float = 0.05
     control: Control = "bonferroni"
+    wanted: Wanted = field(default_factory=Wanted)
 
 
 class Counted(NamedTuple):
@@ -197,6 +199,7 @@ def _likely(asked: Asked, task: Task) -> Callable[[Counts], Estimate]:
 def _shown(found: Estimate | Discovery, options: Options, as_text: bool) -> Result:
     level, target = options.level, options.target
     text = None
+    said = (options.wanted or usual(found)).of(found, level=level, target=target)
     if isinstance(found, Discovery):
         columns = {} if found.estimate is None else found.estimate.columns(level, target)
         document = {"summary": found.summary, **found.to_document(level, target)}
@@ -210,26 +213,37 @@ def _shown(found: Estimate | Discovery, options: Options, as_text: bool) -> Resu
         document = tested_document(found, level, target)
     else:
         document = found.to_document(level, target)
+    if said:
+        document["statistics"] = [one.to_document() for one in said]
     if as_text:
         tested = document.get("association")
         told = [tested["sentence"], found.explanation] if tested else [found.explanation]
-        text = "\n".join([found.table(level=level, target=target), "", *told])
+        numbers = [statistics_table(said), ""] if said else []
+        text = "\n".join([found.table(level=level, target=target), "", *numbers, *told])
     return Result({"reports": document.pop("n"), **document}, found.columns(level, target), text)
 
 
 def _shown_trend(found: Trend, options: Options, as_text: bool) -> Result:
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
-    reports, text = document.pop("n"), str(found) if as_text else None
+    said = options.wanted.of(found, level=options.level) if options.wanted else []
+    if said:
+        document["numbers"] = [course.to_document() for course in said]
+    reports = document.pop("n")
+    text = "\n\n".join(map(str, [found, *said])) if as_text else None
     return Result({"reports": reports, **document}, found.columns(options.level), text)
 
 
 def _shown_difference(found: Difference, options: Options, as_text: bool) -> Result:
     reports = [found.this.fit.n, found.other.fit.n]
     document = {"conclusion": found.conclusion, **found.to_document(options.level)}
+    said = options.wanted.of(found, level=options.level) if options.wanted else []
+    if said:
+        document["statistics"] = [change.to_document() for change in said]
     text = None
     if as_text:
         notes = "".join(f"\nNote: {note}." for note in found.notes)
-        text = f"{found.table(level=options.level)}\n\n{found.conclusion}{notes}"
+        numbers = f"{statistics_table(said)}\n\n" if said else ""
+        text = f"{found.table(level=options.level)}\n\n{numbers}{found.conclusion}{notes}"
     return Result({"reports": reports, **document}, found.columns(options.level), text)
 
 

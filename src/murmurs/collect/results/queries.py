@@ -61,6 +61,14 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}
             extra_json_schema={"uniqueItems": True},
         ),
     ] = []
+    statistic: Annotated[
+        list[str],
+        msgspec.Meta(
+            description="For numbers and scales: mean, sum, median, quantile 0.9, between 30 40, "
+            "above 60 or top 2; may be given several times.",
+            extra_json_schema={"uniqueItems": True},
+        ),
+    ] = []
     complete: Annotated[bool, _told("Whether nobody holds a string that is not listed.")] = False
     format: Annotated[Literal["json", "csv", "text", "arrow"], _told("The form of the answer.")] = (
         "json"
