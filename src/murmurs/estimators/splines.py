@@ -193,17 +193,16 @@ class Splines:
     steps: int = 0
     _known: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
-    def fit(self, seen: Seen) -> tuple[Spline, float]:
-        """Return the average over all bases and strengths by evidence, and the largest evidence."""
+    def fit(self, seen: Seen) -> Spline:
+        """Return the average over all bases and strengths, weighted by evidence."""
         every = [spline for i in range(len(self.bases)) for spline in self._path(i, seen)]
         evidence = np.array([spline.evidence for spline in every])
         weights = np.exp(evidence - evidence.max())
         weights /= weights.sum()
-        best = float(evidence.max())
         shares = weights @ np.array([spline.shares for spline in every])
         occam = float(weights @ np.array([spline.occam for spline in every]))
         gap = float(weights @ np.array([spline.gap for spline in every]))
-        return Spline(shares, float(weights @ evidence), occam, gap), best
+        return Spline(shares, float(weights @ evidence), occam, gap)
 
     def _path(self, number: int, seen: Seen) -> Iterator[Spline]:
         """Yield the splines of a basis from the stiffest on, until the evidence is lost."""

@@ -42,6 +42,9 @@ AT_ONCE = 4.0
 WINDOW = 3
 """Neighbours on either side whose median such a heap is compared with."""
 
+MOST_GROUPS = 256
+"""The most cells, or groups of them, that the information is computed from."""
+
 NOISELESS = 1e-3
 """Noise variance, in people squared, below which there is nothing to smooth."""
 
@@ -69,7 +72,8 @@ def smooth(
     last.
 
     If single shares say much less about smooth shapes than the cells do, as with a mechanism that
-    reports a number nearby, the spline is fitted to the cells themselves, without heaps.
+    reports a number nearby, the spline is fitted to the cells themselves, without heaps. The order
+    then counts as far as the evidence prefers it to splines that nothing makes smooth.
 
     Wins on smooth densities with many buckets, where it halves the error; gains little for a
     handful of answers, and nothing if most people give a few round numbers. Its intervals are those
@@ -94,15 +98,15 @@ def smooth(
     shares = _Shares.of(flat)
     if float(shares.noise.max()) * float(counts.people) ** 2 < NOISELESS:
         return _concluded(flat, flat.shares, 0.0, why)
-    splines = Splines(bases(wide, circular), tolerance / 2)
+    shapes = bases(wide, circular)
     cells = _Cells.of(flat, shares, circular)
     if cells is None:
+        splines = Splines(shapes, tolerance / 2)
         smoothed, alone = _with_heaps(splines, shares, circular, tolerance / 2)
+        weight = 1 / (1 + math.exp(min(max(WINS - smoothed.evidence + alone, -50.0), 50.0)))
     else:
-        best, evidence = splines.fit(cells)
-        smoothed = Smoothed(best.shares, evidence, best.gap)
-        alone = Splines([rough(splines.bases[0])], tolerance).fit(cells)[1]
-    weight = 1 / (1 + math.exp(min(max(WINS - smoothed.evidence + alone, -50.0), 50.0)))
+        splines, weight = Splines([*shapes, rough(shapes[0])], tolerance), 1.0
+        smoothed = splines.fit(cells)
     mixed = weight * smoothed.shares + (1 - weight) * flat.shares
     found = _concluded(flat, mixed / mixed.sum(), weight, why)
     late = smoothed.gap > 2 * tolerance
@@ -175,15 +179,6 @@ def _concluded(flat: Estimate, shares: Floats, weight: float, why: str) -> Estim
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
-    """Shares with the evidence for them."""
-
-    shares: Floats
-    evidence: float
-    gap: float
-
-
-@dataclass(frozen=True, eq=False)
 class _Shares:
     """Unbiased shares with independent normal noise; ``heaped`` is what heaps take of them."""
 
@@ -216,10 +211,15 @@ class _Shares:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The counts of a histogram of reports, and the law of a report of each answer."""
+    """The counts of a histogram of reports, and the law of a report of each answer.
+
+    The information is that of neighbouring cells in ``groups``, which is nearly all of it: it says
+    only how far steps go, and how sure the spline is.
+    """
 
     counts: Floats
     law: Floats
+    groups: Floats
 
     @classmethod
     def of(cls, flat: Estimate, shares: _Shares, circular: bool) -> _Cells | None:
@@ -235,30 +235,33 @@ class _Cells:
         by_shares = sum(float((x**2 / shares.noise).sum()) for x in shapes)
         if told < TELLING * by_shares:
             return None
-        return cls(counts.cells.ravel().astype(np.float64), np.asarray(channel.matrix().T))
+        law = np.asarray(channel.matrix().T)
+        firsts = np.arange(0, len(law), -(-len(law) // MOST_GROUPS))
+        groups = np.add.reduceat(law, firsts, axis=0)
+        return cls(counts.cells.ravel().astype(np.float64), law, groups)
 
     def at(self, shares: Floats) -> tuple[float, Floats]:
         law = np.maximum(self.law @ shares, TINY)
         return float(self.counts @ np.log(law)), self.law.T @ (self.counts / law)
 
     def information(self, shares: Floats, directions: Floats) -> Floats:
-        law = np.maximum(self.law @ shares, TINY)
-        seen = np.sqrt(self.counts.sum() / law[:, None]) * (self.law @ directions)
+        law = np.maximum(self.groups @ shares, TINY)
+        seen = np.sqrt(self.counts.sum() / law[:, None]) * (self.groups @ directions)
         return np.asarray(seen.T @ seen)
 
 
 def _with_heaps(
     splines: Splines, shares: _Shares, circular: bool, tolerance: float
-) -> tuple[Smoothed, float]:
+) -> tuple[Spline, float]:
     """Return the smooth shares with heaps, and the evidence of the same shares without an order.
 
     Splines and heaps take turns: what stands out of the spline leaves the data of the next one.
     """
-    best = Smoothed(shares.unbiased, -math.inf, 0.0)
+    best = Spline(shares.unbiased, -math.inf, 0.0, 0.0)
     for start in _starts(shares, circular):
         now, last = dataclasses.replace(shares, heaped=start), -math.inf
         while True:
-            spline, _ = splines.fit(now)
+            spline = splines.fit(now)
             found = _heaped(spline, now, tolerance)
             best = max(best, found[0], key=lambda one: one.evidence)
             if found[0].evidence < last + GAIN:
@@ -269,14 +272,14 @@ def _with_heaps(
     return best, heaps(shares.unbiased - 1 / k, shares.noise, tolerance).evidence
 
 
-def _heaped(spline: Spline, shares: _Shares, tolerance: float) -> tuple[Smoothed, Floats]:
+def _heaped(spline: Spline, shares: _Shares, tolerance: float) -> tuple[Spline, Floats]:
     """Return a spline with heaps on it, and what they take in the next round."""
     base, noise = shares.rest * spline.shares, shares.noise
     found = heaps(shares.unbiased - base, noise, tolerance)
     both = weighted_projection(base + found.means, found.variances + 1e-3 * noise)
     out = np.where(np.abs(found.means) > STANDS_OUT * np.sqrt(noise), found.means, 0.0)
     evidence = found.evidence + spline.occam
-    return Smoothed(both, evidence, spline.gap + found.gap), _bounded(out)
+    return Spline(both, evidence, spline.occam, spline.gap + found.gap), _bounded(out)
 
 
 def _bounded(taken: Floats) -> Floats:
