@@ -282,6 +282,7 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, required=True, help="file of rows, made or added to")
     parser.add_argument("--data", type=Path, help="folder of real strings")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     parser.add_argument("--only", nargs="*", default=list(ALL))
     parser.add_argument("--rule", default="now", help="a name for the rows, as of an older version")
     parser.add_argument("--known", action="store_true", help="detect the strings of a known list")
@@ -292,7 +293,7 @@ def main() -> None:
     done = {
         (row["setting"], row["repetition"]) for row in map(json.loads, lines) if row["rule"] == rule
     }
-    for repetition in range(given.runs):
+    for repetition in range(given.first, given.first + given.runs):
         for name in given.only:
             setting = ALL[name]
             if given.data is None and setting.keys() & {"file", "corpus", "kind"}:

@@ -65,6 +65,24 @@ def test_pieces_that_are_known_to_be_strong_change_nothing_but_the_time(
     assert abs(plain.scores[1]) < 5
 
 
+def test_the_score_of_a_strong_piece_is_for_its_absence() -> None:
+    """Twelve of a thousand reports where a quarter of one is expected: far from any chance.
+
+    With its own share in what is expected, the score of a piece that is solved for was 3.
+    """
+    orr = ORR(10.0, 4096, 250)
+    cells = np.zeros((250, 4096), np.int64)
+    rows = np.arange(250)
+    for number in range(4):  # each report in another bucket of its cohort
+        cells[rows, 1000 * number + rows] = 1
+    own = np.array([orr.places("+own", row)[0] for row in range(12)])
+    cells[:12, 3000:3250] = 0
+    cells[rows[:12], own] += 1
+    seen = weigh(Counts(orr, 1000, cells), ["+own", "+other"])
+    assert seen.strong == ("+own",)
+    assert seen.scores[0] == pytest.approx(root_of_deviance(12 - 0.5, 1000, 1 / 4096), rel=0.1)
+
+
 def scores_of_absent(
     epsilon: float, people: int, held: dict[str, float], listed: list[str], runs: int
 ) -> np.ndarray:

@@ -65,13 +65,14 @@ def weigh(
     ``keys`` are those of the pieces, ``piece(i)`` is piece number i. Pieces that are known to be
     strong are solved for from the beginning. Buckets count by the inverse of their variance: one
     that holds a strong piece varies more, by its noise and by how many people of the cohort hold
-    it.
+    it. The score of a strong piece is for its absence, so its own share counts for nothing there.
     """
     mechanism = cast(ORR, counts.mechanism)
     layout = Keyed(keys, mechanism.cohorts, mechanism.width, mechanism.salt)
     channel = mechanism.channel.conditioned_on(counts.cells)
     masses, gain, parts = channel.masses_of(counts.cells), channel.difference, channel.row_parts
     n, solved = max(counts.n, 1), dict.fromkeys(expected_strong, 0.0)
+    counted = gain * (1 - 1 / mechanism.width)
     for last in (*[False] * SETTLED, True):
         expected = np.full_like(masses, 1 / mechanism.width)
         if solved:
@@ -85,7 +86,9 @@ def weigh(
         shares, information = _added(layout, weights, masses - expected)
         spread = _spread(weights, masses - expected, n)
         errors = spread / np.sqrt(n * information)
-        strong = np.flatnonzero(shares > STRONG * errors)
+        large = np.flatnonzero(shares > STRONG * errors)  # scores are never larger
+        sure = _scores(shares[large], counts.n, information[large], counted) > STRONG * spread
+        strong = large[sure]
         own = [piece(i) for i in strong[np.argsort(-shares[strong], kind="stable")].tolist()]
         more = [text for text in own if text not in solved][: max(MOST_STRONG - len(solved), 0)]
         if last or not more:
@@ -95,8 +98,12 @@ def weigh(
         own_keys = strings.keys(solved)[0]
         order = np.argsort(own_keys)
         at = order[np.minimum(np.searchsorted(own_keys, keys[0], sorter=order), len(order) - 1)]
-        shares += np.where(own_keys[at] == keys[0], np.array(list(solved.values()))[at], 0.0)
-    counted = gain * (1 - 1 / mechanism.width)
+        listed = np.flatnonzero(own_keys[at] == keys[0])
+        held = np.array(list(solved.values()))[at[listed]]
+        shares[listed] += held
+        without = observed.ravel()[layout.select(listed).all_places()] - gain * held
+        on = parts * gain**2 / np.maximum(without, float(channel.miss))
+        information[listed] = _information(on.sum(axis=0), weights)
     scores = _scores(shares, counts.n, information, counted) / spread
     if spread > 1:
         chance = float(_chance(np.array(_average(weights)), counted))
@@ -162,8 +169,14 @@ def _added(layout: Layout, weights: Floats, left: Floats) -> tuple[Floats, Float
     filled = 1 / layout.width
     weighted = weights * left
     own, on = layout.all_totals(weighted, weights)
-    information = on * (1 - 2 * filled) + filled**2 * float(weights.sum())
+    information = _information(on, weights)
     return (own - filled * float(weighted.sum())) / information, information
+
+
+def _information(on: Floats, weights: Floats) -> Floats:
+    """Return the information of pieces, from the sums of the weights of their buckets."""
+    filled = 1 / weights.shape[1]
+    return on * (1 - 2 * filled) + filled**2 * float(weights.sum())
 
 
 def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
