@@ -40,6 +40,14 @@ def test_few_levels_have_equal_parts_at_least(longest: int) -> None:
     assert min(cohorts[0], cohorts[-1]) >= sum(cohorts) // len(cohorts)
 
 
+@pytest.mark.parametrize(("epsilon", "longest"), [(8.4, 20), (6.0, 200), (20.0, 200)])
+def test_counts_of_many_buckets_and_lengths_are_not_too_large(epsilon: float, longest: int) -> None:
+    """Dictionary(10.0) was refused for its cohorts * width, which nobody had chosen."""
+    asked = planned(epsilon, longest, 38)
+    assert 0.9 * 2**24 < asked.cohorts * asked.width <= 2**24
+    assert min(own for _, own in asked.levels) > 10
+
+
 def test_a_survey_may_say_what_its_strings_are_like() -> None:
     words, identifiers = survey(), survey(like="identifiers")
     assert words.questions == survey(like="words").questions

@@ -427,6 +427,11 @@ def test_bad_input_is_refused() -> None:
         discover(counts, corpus="teapot")
     with pytest.raises(ValueError, match="alphabet has no letters"):
         Dictionary(epsilon=2.0, alphabet="")
+    with pytest.raises(ValueError, match=r"alphabet is a text .* but .* surrogate pair"):
+        Dictionary(epsilon=2.0, alphabet="a\ud800")
+    for useless in ({"estimator": "em"}, {"complete": True}):
+        with pytest.raises(ValueError, match="method and complete are for a list of candidates"):
+            asked.results(counts, {}, **useless)
     with pytest.raises(ValueError, match="alphabet has 'A-Z': write out every letter, as in \"abc"):
         Dictionary(epsilon=2.0, alphabet="abcA-Z")
     with pytest.raises(TypeError, match="alphabet is a text of all letters, not list"):

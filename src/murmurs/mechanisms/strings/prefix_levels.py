@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from murmurs.boundary.checks import shown, whole
+from murmurs.mechanisms.settling import MOST_CELLS
 from murmurs.mechanisms.strings.prefixes import LONGEST, Prefixes
 from murmurs.privacy import check_epsilon
 
@@ -19,7 +20,8 @@ MOST_FIRST = 80_000
 COHORTS, CELLS = 256, 2048
 """Cohorts per level on average, and cells: more cohorts where there are few buckets.
 
-With so many, strings that share buckets with common ones by chance add little to the noise.
+With so many, strings that share buckets with common ones by chance add little to the noise. There
+are fewer where counts would be too large: many buckets and many lengths.
 """
 
 WIDEST = 4096
@@ -80,6 +82,6 @@ def planned(
     lengths = range(first_length(letters, longest), longest + 1)
     weights = PARTS[like].weights(len(lengths))
     width = min(max(2, round(math.exp(min(epsilon, 20.0))) + 1), WIDEST)
-    unit = max(COHORTS, CELLS // width) * len(weights)
+    unit = min(max(COHORTS, CELLS // width) * len(weights), MOST_CELLS // width - len(weights))
     cohorts = [max(1, round(unit * weight)) for weight in weights]
     return Prefixes(epsilon, width, tuple(zip(lengths, cohorts, strict=True)), salt)

@@ -146,6 +146,11 @@ class Dictionary(Question):
     ) -> Estimate | Discovery:
         """Return the shares of candidates or, if none are given, the strings that are found."""
         if options.get("candidates") is None:
+            if options.get("estimator") is not None or options.get("complete"):
+                raise ValueError(
+                    "method and complete are for a list of candidates, and a search has none: list "
+                    "candidates, or leave method and complete out"
+                )
             return self.discover(counts, **search)
         return self.estimate(counts, **options)
 

@@ -78,6 +78,8 @@ def letters_of(alphabet: object) -> Letters:
         raise TypeError(f"alphabet is a text of all letters, not {type(alphabet).__name__}")
     if not alphabet:
         raise ValueError("alphabet has no letters")
+    if why := strings.why_refused(alphabet):
+        raise ValueError(f"alphabet is a text of all letters, but {why}")
     for text in RANGES:
         if text in alphabet:
             raise ValueError(f"alphabet has {text!r}: write out every letter, as in {ALPHABET!r}")
