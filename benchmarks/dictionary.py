@@ -107,6 +107,12 @@ FRESH: dict[str, dict[str, Any]] = {
         "epsilon": 6.0,
         "people": 10**4,
     },
+    "digits, epsilon 10": {
+        "letters": "0123456789",
+        "longest": 8,
+        "epsilon": 10.0,
+        "people": 5000,
+    },
     "skewed letters, epsilon 3": {
         "letters": LETTERS,
         "longest": 10,

@@ -1,7 +1,8 @@
 """The page of results of `benchmarks.dictionary`, with its figure.
 
 ``python -m benchmarks.dictionary_page rows.jsonl [peers.jsonl]`` writes docs/results/dictionary.md,
-.json and .png from the rows of the runs and from those of the peers.
+.json and .png from the rows of the runs and from those of the peers. What has no rows is kept from
+the last page, with an asterisk; the picture is only drawn from rows of all settings.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ def with_error(values: list[float]) -> str:
     return f"{np.mean(values):.1f} ± {error:.1f}"
 
 
-def summary(rows: list[Row]) -> list[dict[str, Any]]:
-    """Return one row of results for each setting."""
+def summary(rows: list[Row], others: list[Row]) -> list[dict[str, Any]]:
+    """Return one row of results for each setting, with what the other rules found."""
     out = []
     for name in ALL:
         own = [row for row in rows if row["setting"] == name]
@@ -88,7 +89,7 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
         out.append(
             {
                 "setting": name,
-                "version": own[0].get("version", "now"),
+                "version": "now",
                 "epsilon": round(asked.epsilon, 4),
                 "people": asked.people,
                 "longest": asked.longest,
@@ -96,6 +97,7 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
                 "runs": len(own),
                 "true": [row["true"] for row in own],
                 "false": [row["false"] for row in own],
+                **{rule: found_by(rule, name, others) for rule in ("known", "earlier")},
                 "floor": float(f"{asked.floor:.4g}"),
                 "above_floor": above,
                 "above_floor_found": found,
@@ -109,8 +111,14 @@ def summary(rows: list[Row]) -> list[dict[str, Any]]:
     return out
 
 
+def found_by(rule: str, name: str, others: list[Row]) -> float | None:
+    """Return how many strings of a setting another rule found on average, if it has rows."""
+    found = [row["true"] for row in others if (row["rule"], row["setting"]) == (rule, name)]
+    return round(float(np.mean(found)), 1) if found else None
+
+
 def mark(own: dict[str, Any]) -> str:
-    """Return an asterisk if the rows of a setting are of the version before."""
+    """Return an asterisk if the rows of a setting are kept from an earlier page."""
     return "" if own["version"] == "now" else "*"
 
 
@@ -155,7 +163,7 @@ def fresh_table(results: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
+def kinds_table(results: list[dict[str, Any]]) -> list[str]:
     """Return the table of kinds of strings, beside the known list and the earlier rule."""
     lines = [
         "| strings | ε | people | runs | known list | earlier | true | false | covered | seconds |",
@@ -163,15 +171,9 @@ def kinds_table(results: list[dict[str, Any]], others: list[Row]) -> list[str]:
     ]
     for own in results:
         if own["setting"] in POPULATIONS:
-            beside = {
-                rule: [
-                    row["true"]
-                    for row in others
-                    if (row["rule"], row["setting"]) == (rule, own["setting"])
-                ]
-                for rule in ("known", "earlier")
-            }
-            known, earlier = (f"{np.mean(x):.1f}" if x else "–" for x in beside.values())
+            known, earlier = (
+                "–" if own[rule] is None else own[rule] for rule in ("known", "earlier")
+            )
             lines.append(
                 f"| {own['setting'].split(', eps')[0]}{mark(own)} | {own['epsilon']:g} "
                 f"| {own['people']:,} | {own['runs']} | {known} | {earlier} "
@@ -186,23 +188,38 @@ def covers(own: dict[str, Any]) -> str:
     return f"{100 * own['covered']:.0f} %" if own["found"] else "–"
 
 
-def rates_table(others: list[Row]) -> list[str]:
-    """Return the table of what is found, and what of it is false, if a part may be."""
-    lines = [
-        "| strings | part that may be false | runs | true | false |",
-        "|---|---:|---:|---:|---:|",
-    ]
+def rates_of(others: list[Row]) -> list[dict[str, Any]]:
+    """Return what is found in a setting, and what of it is false, if a part may be."""
+    out = []
     asked = [rule for rule in dict.fromkeys(row["rule"] for row in others) if "fdr" in rule]
     for name in ALL:
         for rule in asked:
             own = [row for row in others if (row["rule"], row["setting"]) == (rule, name)]
             if own:
                 parts = [row["false"] / max(row["true"] + row["false"], 1) for row in own]
-                lines.append(
-                    f"| {name} | {100 * float(rule.split()[1]):g} % | {len(own)} "
-                    f"| {with_error([row['true'] for row in own])} | {100 * np.mean(parts):.0f} % |"
+                out.append(
+                    {
+                        "setting": name,
+                        "rate": float(rule.split()[1]),
+                        "runs": len(own),
+                        "true": with_error([row["true"] for row in own]),
+                        "false": round(float(np.mean(parts)), 4),
+                    }
                 )
-    return lines
+    return out
+
+
+def rates_table(rates: list[dict[str, Any]]) -> list[str]:
+    """Return the table of what is found, and what of it is false, if a part may be."""
+    lines = [
+        "| strings | part that may be false | runs | true | false |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    return lines + [
+        f"| {own['setting']} | {100 * own['rate']:g} % | {own['runs']} | {own['true']} "
+        f"| {100 * own['false']:.0f} % |"
+        for own in rates
+    ]
 
 
 def peers_table(rows: list[Row], results: list[dict[str, Any]]) -> list[str]:
@@ -293,15 +310,23 @@ def main() -> None:
     )
     others = [row for row in rows if row["rule"] != "now"]
     rows = [row for row in rows if row["rule"] == "now"]
-    results = summary(rows)
-    document = {"settings": results, "peers": peers}
+    last = json.loads((given.out / "dictionary.json").read_text())
+    found = {own["setting"]: {**own, "version": "before"} for own in last["settings"]}
+    for own in summary(rows, others):
+        before = found.get(own["setting"], {})
+        beside = {rule: before.get(rule) for rule in ("known", "earlier") if own[rule] is None}
+        found[own["setting"]] = {**own, **beside}
+    results = [found[name] for name in ALL if name in found]
+    rates, peers = rates_of(others) or last["rates"], peers or last["peers"]
+    document = {"settings": results, "rates": rates, "peers": peers}
     (given.out / "dictionary.json").write_text(json.dumps(document, indent=1) + "\n")
-    draw(rows, given.out / "dictionary.png")
+    if {row["setting"] for row in rows} == set(ALL):
+        draw(rows, given.out / "dictionary.png")
     page = (Path(__file__).parent / "dictionary_page.md").read_text(encoding="utf-8")
     for mark, lines in (
         ("main", main_table(results)),
-        ("kinds", kinds_table(results, others)),
-        ("rates", rates_table(others)),
+        ("kinds", kinds_table(results)),
+        ("rates", rates_table(rates)),
         ("fresh", fresh_table(results)),
         ("peers", peers_table(peers, results)),
     ):
