@@ -60,7 +60,9 @@ def _errors() -> list[str]:
 
 
 def _strings() -> list[str]:
-    true, false = _found(r"^\| paper \| \d+ \| (\S+) ± \S+ \| \S+ \| (\S+) \|", _page("dictionary"))
+    true, false = _found(
+        r"^\| paper\*? \| \d+ \| (\S+) ± \S+ \| \S+ \| (\S+) \|", _page("dictionary")
+    )
     theirs = _found(r"found (\d+) strings and a false one", _page("dictionary"))
     what = "unlisted strings [found](docs/results/dictionary.md) among 100, and false ones"
     return [f"| {what} | {float(true):.0f}, {float(false):g} | {theirs[0]}, 1 |"]

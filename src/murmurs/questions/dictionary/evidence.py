@@ -176,7 +176,7 @@ def _added(layout: Layout, weights: Floats, left: Floats) -> tuple[Floats, Float
 def _information(on: Floats, weights: Floats) -> Floats:
     """Return the information of pieces, from the sums of the weights of their buckets."""
     filled = 1 / weights.shape[1]
-    return on * (1 - 2 * filled) + filled**2 * float(weights.sum())
+    return np.asarray(on * (1 - 2 * filled) + filled**2 * float(weights.sum()))
 
 
 def _scores(shares: Floats, n: int, information: Floats, gain: float) -> Floats:
