@@ -89,8 +89,8 @@ def test_strings_above_the_floor_for_their_length_are_found() -> None:
 def test_strings_are_found_among_hardly_more_people_than_there_are_cohorts() -> None:
     """In 8 surveys of as many people as are needed, more than 5 missed are too many.
 
-    If 5 % are missed, that has probability 4e-7. With a floor that takes the scores of single reports
-    for normal ones, 5 of 32 strings at the floor were missed (epsilon 10, 60 people).
+    If 5 % are missed, that has probability 4e-7. With a floor that takes the scores of single
+    reports for normal ones, 5 of 32 strings at the floor were missed (epsilon 10, 60 people).
     """
     asked, missed = Dictionary(epsilon=8.0, longest=6, alphabet="abcdefgh"), 0
     people = asked.people_needed(0.3, length=5)
