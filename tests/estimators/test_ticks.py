@@ -155,16 +155,16 @@ def test_the_covariance_of_shares_is_that_of_the_law(mechanism: mm.PrivSet) -> N
 def test_the_standard_errors_are_the_spread_of_the_unbiased_shares(
     mechanism: SetMechanism,  # type: ignore[type-arg]
 ) -> None:
-    """In a population; over 200 collections the ratio is within 0.25 but once in 1e6."""
+    """In a population; over 120 collections the ratio is within 0.36 but once in 1e6."""
     rng = np.random.default_rng(3)
     law = np.array(list(PEOPLE.values())) / 100_000
     found = []
-    for _ in range(200):
+    for _ in range(120):
         people = zip(PEOPLE, rng.multinomial(1000, law).tolist(), strict=True)
         found.append(mm.estimate(mechanism.simulate(people, rng), "unbiased"))
     spread = np.std([one.shares for one in found], axis=0)
     told = np.mean([one.standard_errors("population", SHARES) for one in found], axis=0)
-    np.testing.assert_allclose(spread / told, 1, atol=0.25)
+    np.testing.assert_allclose(spread / told, 1, atol=0.36)
     limits = [one.interval() for one in found[:: 10 if mechanism == ONE else 2]]
     inside = np.mean([(low <= SHARES) & (high >= SHARES) for low, high in limits])
     assert inside > 0.85  # limits without the noise of the reports cover below 0.6

@@ -104,6 +104,15 @@ class Members(Shape[tuple[int, ...]]):
         flags = np.unpackbits(rows, axis=1, bitorder="little")
         return np.nonzero(flags)[1].reshape(-1, self.w).astype(self.dtype)
 
+    def to_packed_bits(self, reports: Reports) -> NDArray[np.uint8]:
+        """Return sets, given in the form of this shape, as rows of packed bits."""
+        checked = self.check(reports)
+        if self.as_bits:
+            return checked
+        flags = np.zeros((len(checked), self.k), np.uint8)
+        np.put_along_axis(flags, checked.astype(np.int64), 1, axis=1)
+        return np.packbits(flags, axis=1, bitorder="little")
+
     def _check_rows(self, reports: Reports) -> None:
         if self.as_bits:
             check_padding(self, reports, self.k)

@@ -142,7 +142,7 @@ def test_simulate_has_the_exact_joint_law_of_counts(mechanism: Sets) -> None:
 
     rng = np.random.default_rng(23)
     numbers = np.array([1, 2])
-    drawn = (mechanism._simulate([sets[0], sets[-1]], numbers, rng) for _ in range(1500))
+    drawn = (mechanism._simulate([sets[0], sets[-1]], numbers, rng) for _ in range(700))
     draws = [tuple(cells[:9].tolist()) for cells in drawn]
     assert p_value(draws, law_of_counts(people)) > FALSE_ALARM
     assert p_value(draws, law_of_counts([sets[0]] * 3)) < FALSE_ALARM

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from murmurs import OneLabel, PrivSet
+from murmurs.mechanisms.sets.sets import SetMechanism
 from murmurs.mechanisms.sets.sizes import best_sizes, set_variances
 from murmurs.planning.ticks import choose_for_sets, one_label_variance
+from tests import laws
 
 # n times the variance of a share of most / (2 k), from enumeration and formulas written elsewhere.
 PUBLISHED = [
@@ -162,3 +165,28 @@ def test_the_population_of_people_with_too_many_ticks_is_sampled_down() -> None:
     np.testing.assert_allclose(found, [2 / 3, 2 / 3, 2 / 3, 0], atol=1e-3)
     with pytest.raises(ValueError, match="too many to simulate"):
         PrivSet(k=60, most=10, epsilon=1.0, more="sample").simulate({tuple(range(60)): 5})
+
+
+def law_of_all(mechanism: SetMechanism[Any], sets: list[tuple[int, ...]]) -> laws.Law:
+    """The law of a report of one of these people, drawn at random."""
+    rows = [laws.OF_SETS[type(mechanism)](mechanism, ticks) for ticks in sets]
+    return {report: sum((row[report] for row in rows), Fraction(0)) for report in rows[0]}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "shows"),
+    [
+        (PrivSet(k=4, most=2, epsilon=2.0, w=1), False),
+        (OneLabel(k=4, epsilon=2.0), False),
+        (PrivSet(k=4, most=2, epsilon=2.0, w=2, overlap=1), True),
+        (PrivSet(k=4, most=2, epsilon=2.0, w=2, overlap=2), True),
+    ],
+    ids=repr,
+)
+def test_reports_show_which_labels_go_together_only_as_said(
+    mechanism: SetMechanism[Any], shows: bool
+) -> None:
+    """Two populations with the same shares and numbers of ticks."""
+    one = law_of_all(mechanism, [(0, 1), (2, 3)])
+    other = law_of_all(mechanism, [(0, 2), (1, 3)])
+    assert (one != other) is shows

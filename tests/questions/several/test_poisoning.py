@@ -44,7 +44,7 @@ def test_false_reports_about_one_answer_move_its_share_as_the_page_says(false: i
 
 
 def test_reports_about_one_answer_are_found_from_the_number_that_the_page_says() -> None:
-    least = 5.5 * math.sqrt(N / K)
+    least = 6 * math.sqrt(N / K)
     chances = [
         sum(NOTE in " ".join(attacked(int(times * least), [3], s).notes) for s in range(40))
         for times in (0.0, 0.3, 2.0)
@@ -55,9 +55,9 @@ def test_reports_about_one_answer_are_found_from_the_number_that_the_page_says()
 
 
 def test_what_is_not_found_moves_the_share_by_no_more_than_the_page_says() -> None:
-    false = int(5.5 * math.sqrt(N / K))
+    false = int(6 * math.sqrt(N / K))
     truth = float(ONE.truth_probability)
-    bound = 5.5 * math.sqrt(K / N) / truth
+    bound = 6 * math.sqrt(K / N) / truth
     assert 0 < moved(attacked(false, [3]))[3] < bound
 
 

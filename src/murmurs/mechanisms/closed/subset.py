@@ -96,12 +96,7 @@ class Subset(Truthful[tuple[int, ...]]):
 
     def supports(self, reports: Reports) -> NDArray[np.uint8]:
         """Return which answers each report supports, as packed bits."""
-        checked = self.shape.check(reports)
-        if self.shape.as_bits:
-            return checked
-        flags = np.zeros((len(checked), self.k), np.uint8)
-        np.put_along_axis(flags, checked.astype(np.int64), 1, axis=1)
-        return np.packbits(flags, axis=1, bitorder="little")
+        return self.shape.to_packed_bits(reports)
 
     def _count(self, reports: Reports) -> Integers:
         if self.shape.as_bits:

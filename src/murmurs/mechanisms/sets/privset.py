@@ -225,12 +225,7 @@ class PrivSet(OftenTrue, SetMechanism[tuple[int, ...]]):
 
     def supports(self, reports: Reports) -> NDArray[np.uint8]:
         """Return which items each report has, as packed bits."""
-        checked = self.shape.check(reports)
-        if self.shape.as_bits:
-            return checked
-        flags = np.zeros((len(checked), self.items), np.uint8)
-        np.put_along_axis(flags, checked.astype(np.int64), 1, axis=1)
-        return np.packbits(flags, axis=1, bitorder="little")
+        return self.shape.to_packed_bits(reports)
 
     def _count(self, reports: Reports) -> Integers:
         kernel, reports = kernels.load(), np.ascontiguousarray(reports)
