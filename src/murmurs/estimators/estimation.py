@@ -279,19 +279,22 @@ class Estimate:
             cells = self._plot_cells(axes, level, target, title, limit)
             if cells is not None:
                 return cells
-        heading = f"{100 * level:g} % intervals"
-        told = f"{numbered(self.n, 'report')}, {self.estimator}"
-        given = self.title if title is None else title
         return plot_shares(
             self.rows(level, target),
-            heading,
-            f"{given}\n{told}" if given and title is None else given or told,
+            f"{100 * level:g} % intervals",
+            self._heading if title is None else title,
             axes,
             limit,
             self._order(order),
             truth,
             self._seen(),
         )
+
+    @property
+    def _heading(self) -> str:
+        """What heads a plot that is given no title."""
+        told = f"{numbered(self.n, 'report')}, {self.estimator}"
+        return f"{self.title}\n{told}" if self.title else told
 
     def _seen(self) -> NDArray[np.bool_] | None:
         """Return which answers were detected; None if that was not tested."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from murmurs.boundary.checks import whole
 from murmurs.channels.channel import MOST_PEOPLE
@@ -22,9 +22,16 @@ from murmurs.inference.numbers import (
 )
 from murmurs.inference.statistic import Statistic
 from murmurs.inference.sums import Sums
+from murmurs.numerics.arrays import Floats
+from murmurs.present.axes import WIDE
+from murmurs.present.histograms import plot_histogram
+from murmurs.present.text import Order
 from murmurs.scales import figures
 from murmurs.scales.figures import Figure
 from murmurs.scales.scale import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHRUNK_MEAN = "take a mean from the estimate itself, not from these shares, which are shrunk"
 """The note on a scale whose shares noise has moved without regard to their order."""
@@ -98,7 +105,7 @@ class NumberEstimate(Estimate):
         sums, labels = self._sums_up_to(target), self.labels
         return distribution(
             self, self.scale, labels, level, target, simultaneous=simultaneous, sums=sums
-        )
+        ).entitled(self._heading)
 
     def quantile(
         self, part: float, level: float = 0.95, target: Target = "population"
@@ -131,6 +138,31 @@ class NumberEstimate(Estimate):
     def top(self, many: int = 2, level: float = 0.95, target: Target = "population") -> Statistic:
         """Return the share of people in the highest buckets, such as the top two boxes."""
         return self._figure(figures.top(self.scale, many), level, target)
+
+    def plot(
+        self,
+        axes: Axes | None = None,
+        level: float = 0.95,
+        target: Target = "population",
+        *,
+        order: Order | None = None,
+        title: str | None = None,
+        truth: Floats | None = None,
+        limit: int = 30,
+    ) -> Axes:
+        """Draw numbers as a histogram, and labels with scores as `Estimate.plot` does."""
+        if self.scale.kind == "scores" or order is not None:
+            return super().plot(
+                axes, level, target, order=order, title=title, truth=truth, limit=limit
+            )
+        told = self._heading if title is None else title
+        heading = f"{100 * level:g} % intervals"
+        return plot_histogram(self.columns(level, target), self.scale, heading, told, axes, truth)
+
+    @property
+    def plot_size(self) -> tuple[float, float] | None:
+        """The width and the height of a plot, in inches, unless it has one row a label."""
+        return super().plot_size if self.scale.kind == "scores" else WIDE
 
     def _figure(self, figure: Figure, level: float, target: Target) -> Statistic:
         return figure_of(self, self.scale, figure, level, target)

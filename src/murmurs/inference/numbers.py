@@ -10,8 +10,8 @@ rule of Efron and Morris 1971).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -29,9 +29,13 @@ from murmurs.inference.sums import Sums
 from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
+from murmurs.present.histograms import plot_distribution
 from murmurs.scales.figures import Figure, Quantile, around, at_angle, up_to_each
 from murmurs.scales.quantiles import quantile_at
 from murmurs.scales.scale import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOVED = 1.0
 """How many standard errors a value may be away from the unbiased one."""
@@ -71,6 +75,18 @@ class Distribution(frames.Tabular):
     level: float
     simultaneous: bool
     labels: tuple[str, ...]
+    scale: Scale
+    title: str = ""
+
+    def entitled(self, title: str) -> Distribution:
+        """Return the same with another title for its plot."""
+        return replace(self, title=title)
+
+    def plot(self, axes: Axes | None = None, *, title: str | None = None) -> Axes:
+        """Draw the share of people up to each number, with the band of its limits."""
+        heading = f"{'simultaneous ' * self.simultaneous}{100 * self.level:g} % intervals"
+        told = self.title if title is None else title
+        return plot_distribution(self.columns(), self.scale, heading, told, axes)
 
     def columns(self) -> dict[str, object]:
         """Return the columns answer, up_to, share, low and high."""
@@ -169,7 +185,7 @@ def distribution(
     shares = np.clip(np.maximum.accumulate(near), 0.0, 1.0)
     low, high = np.minimum(limits[0], shares), np.maximum(limits[1], shares)
     shares, unbiased, low, high = (np.append(own, 1.0) for own in (shares, sums.values, low, high))
-    return Distribution(scale.high, shares, unbiased, low, high, level, simultaneous, labels)
+    return Distribution(scale.high, shares, unbiased, low, high, level, simultaneous, labels, scale)
 
 
 def quantile_of(
