@@ -29,7 +29,7 @@ API = Path(__file__).parent / "api"
 GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "asking": (
         "What is asked, and what devices report",
-        ("Question", "Joint", "Dictionary", "Survey", "Terms", "Device", "Devices"),
+        ("Question", "Scale", "Joint", "Dictionary", "Survey", "Terms", "Device", "Devices"),
         ("survey",),
     ),
     "counting": (
@@ -44,7 +44,8 @@ GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "estimating": (
         "From counts to shares",
         (
-            *("estimate", "Estimate", "TicksEstimate", "JointEstimate", "discover", "Discovery"),
+            *("estimate", "Estimate", "NumberEstimate", "Statistic", "TicksEstimate"),
+            *("JointEstimate", "discover", "Discovery"),
             *("NoiseDominates", "UnfitCountsError"),
         ),
         ("estimators",),

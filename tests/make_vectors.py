@@ -13,6 +13,7 @@ import json
 import struct
 import unicodedata
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -600,6 +601,62 @@ def draw_vectors() -> Iterator[Vector]:
             }
 
 
+NUMBERS: list[tuple[Vector, list[Any]]] = [
+    ({"edges": [0, 10, 20, 30], "whole": True}, [0, 9, 10, 19.5, 29, 30, -1, 1e300]),
+    ({"edges": [0, 0.1, 0.2, 0.3], "whole": False}, [0, 0.05, 0.1, 0.2, 0.30000000000000004, 0.3]),
+    (
+        {"edges": [-2.5, 0, 2.5], "whole": False, "outside": "clamp"},
+        [-1e300, -2.5, -5e-324, 0, 2.5, 9],
+    ),
+    ({"edges": [None, 18, 65, None], "whole": True}, [-5, 17, 18, 64, 65, 120, 17.5]),
+    ({"edges": [0, 6, 12, 18, 24], "whole": False, "circular": True}, [0, 5.9, 6, 12, 18, 24, 24.5]),
+    ({"edges": [0, 60, 3600, None], "durations": True}, [0, 59.999, 60, 1e9, -1]),
+    (
+        {"edges": ["2027-01-01", "2027-02-01", "2028-01-01"]},
+        ["2026-12-31", "2027-01-01", "2027-01-31", "2027-02-01", "2027-12-31", "2028-01-01"],
+    ),
+]
+"""Scales as a survey writes them, and answers of which some are outside."""
+
+
+def number_vectors() -> Iterator[Vector]:
+    for number, (scale, answers) in enumerate(NUMBERS):
+        mechanism = KRR(len(scale["edges"]) - 1, 1.0)
+        question = {"name": f"q{number}", "mechanism": mechanism.to_document(), **scale}
+        for answer in answers:
+            bucket = bucket_of(scale, answer)
+            vector = {"question": question, "answer": answer, "bucket": bucket}
+            if bucket is not None:
+                report = report_vector(mechanism, bucket, number)
+                vector |= {name: report[name] for name in ("random", "report", "wire")}
+            yield vector
+
+
+def bucket_of(scale: Vector, answer: Any) -> int | None:
+    """Return the bucket of an answer, in the words of docs/wire.md and with exact numbers."""
+    edges = [None if edge is None else exact(edge) for edge in scale["edges"]]
+    number, last = exact(answer), len(edges) - 2
+    is_date = isinstance(answer, str)
+    whole = is_date or scale.get("whole", False)
+    if whole and number.denominator != 1:
+        return None
+    low, high = edges[0], edges[-1]
+    if low is not None and number < low:
+        return 0 if scale.get("outside") == "clamp" else None
+    if not whole and number == high:
+        return 0 if scale.get("circular") else last
+    if high is not None and number >= high:
+        return last if scale.get("outside") == "clamp" else None
+    return sum(edge is not None and number >= edge for edge in edges[1:-1])
+
+
+def exact(number: Any) -> Fraction:
+    """Return a binary64 number, or the number of a day, as a fraction."""
+    if isinstance(number, str):
+        return Fraction(datetime.date.fromisoformat(number).toordinal())
+    return Fraction(float(number))
+
+
 def hash_vectors() -> Iterator[Vector]:
     for key, seed in KEYS_AND_SEEDS:
         value = xxhash.xxh32_intdigest(key.to_bytes(8, "little"), seed)
@@ -862,6 +919,7 @@ FILES = {
     "submissions.json": submission_vectors,
     "surveys.json": survey_vectors,
     "draws.json": draw_vectors,
+    "numbers.json": number_vectors,
 }
 
 

@@ -55,6 +55,7 @@ def test_the_tour_in_the_shell_runs(tmp_path: Path) -> None:
         ("collecting.md", ["commute.toml"]),
         ("dictionary.md", ["pets.toml"]),
         ("joint.md", ["admissions.toml"]),
+        ("numbers.md", ["pay.toml", "earned.csv"]),
         ("reproducing.md", []),
         ("scale.md", ["coffee.toml", "monday.csv"]),
         ("strings.md", ["cats.toml", "answers.txt", "names.txt"]),

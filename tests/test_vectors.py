@@ -21,6 +21,7 @@ from murmurs.kernels import compiled, reference
 from murmurs.mechanisms import BY_NAME, SETS, Design, NGrams, OpenProduct, Prefixes, from_document
 from murmurs.mechanisms.closed.truthful import Truthful
 from murmurs.numerics.xxh32 import bucket, buckets, hash_key, hash_keys
+from murmurs.questions.kinds import asked_from_document
 from murmurs.survey.terms import FIELDS, period_number
 from murmurs.wire import BadReportError
 from tests import make_vectors
@@ -292,3 +293,32 @@ def test_a_draw_is_reproduced(vector: Vector) -> None:
     secret = bytes.fromhex(vector["secret"])
     random = chance_of_draw(secret, vector["survey"], every, vector["period"], names)
     assert list(draw(names, vector["questions_each"], random)) == vector["drawn"]
+
+
+@pytest.mark.parametrize("vector", read("numbers.json"), ids=lambda v: f"{v['answer']}")
+def test_a_number_is_put_into_its_bucket_and_reported(vector: Vector) -> None:
+    question: Any = asked_from_document(vector["question"])
+    if vector["bucket"] is None:
+        with pytest.raises(ValueError, match="this is not an answer to"):
+            question.answer(vector["answer"])
+        return
+    random = Given(bytes.fromhex(vector["random"]))
+    report = question.encode(vector["answer"], random)
+    assert random.left == 0
+    assert question.answer(vector["answer"]) == vector["bucket"]
+    assert (report, question.mechanism.shape.pack(report).hex()) == (
+        vector["report"],
+        vector["wire"],
+    )
+
+
+def test_numbers_have_vectors_inside_outside_and_on_every_edge() -> None:
+    for question in {
+        json.dumps(v["question"]): v["question"] for v in read("numbers.json")
+    }.values():
+        own = [v for v in read("numbers.json") if v["question"] == question]
+        buckets = {v["bucket"] for v in own}
+        assert buckets >= set(range(len(question["edges"]) - 1))
+        assert None in buckets or question.get("outside") == "clamp"
+        inner = [edge for edge in question["edges"] if edge is not None]
+        assert sum(v["answer"] in inner for v in own) >= 2

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.devices.many import Devices
     from murmurs.estimators import NoiseDominates, UnfitCountsError, estimate
     from murmurs.estimators.estimation import Estimate
+    from murmurs.estimators.numbers import NumberEstimate
     from murmurs.estimators.ticks import TicksEstimate
     from murmurs.files import PeopleError, read_counts, read_reports, write_counts, write_reports
     from murmurs.inference.association import Association, association
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.inference.difference import Difference
     from murmurs.inference.ratios import Ratios, conditional_shares, lift, odds_ratios
     from murmurs.inference.screening import Screening, screening
+    from murmurs.inference.statistic import Statistic
     from murmurs.inference.trend import Trend, trend
     from murmurs.mechanisms import (
         KRR,
@@ -91,6 +93,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES and _MODULES
     from murmurs.randomness.secure import Secure
     from murmurs.randomness.sources import Given, Seeded
     from murmurs.randomness.verbs import Randomness
+    from murmurs.scales.scale import Scale
     from murmurs.studies.study import ErrorStudy, study
     from murmurs.submission import BadSubmissionError
     from murmurs.survey.survey import Survey
@@ -135,6 +138,7 @@ __all__ = [
     "Mechanism",
     "NoiseDominates",
     "NotSentError",
+    "NumberEstimate",
     "ORappor",
     "OneLabel",
     "OpenMechanism",
@@ -149,11 +153,13 @@ __all__ = [
     "Randomness",
     "Rappor",
     "Ratios",
+    "Scale",
     "Screening",
     "Secure",
     "Seeded",
     "SetMechanism",
     "SquareWave",
+    "Statistic",
     "Strength",
     "Subset",
     "Survey",
@@ -227,6 +233,7 @@ _HOMES = {
     "murmurs.devices.many": ("Devices",),
     "murmurs.estimators": ("NoiseDominates", "UnfitCountsError", "estimate"),
     "murmurs.estimators.estimation": ("Estimate",),
+    "murmurs.estimators.numbers": ("NumberEstimate",),
     "murmurs.estimators.ticks": ("TicksEstimate",),
     "murmurs.files": (
         "PeopleError",
@@ -241,6 +248,7 @@ _HOMES = {
     "murmurs.inference.difference": ("Difference",),
     "murmurs.inference.ratios": ("Ratios", "conditional_shares", "lift", "odds_ratios"),
     "murmurs.inference.screening": ("Screening", "screening"),
+    "murmurs.inference.statistic": ("Statistic",),
     "murmurs.inference.trend": ("Trend", "trend"),
     "murmurs.mechanisms": (
         "KRR",
@@ -290,6 +298,7 @@ _HOMES = {
     "murmurs.randomness.secure": ("Secure",),
     "murmurs.randomness.sources": ("Given", "Seeded"),
     "murmurs.randomness.verbs": ("Randomness",),
+    "murmurs.scales.scale": ("Scale",),
     "murmurs.studies.study": ("ErrorStudy", "study"),
     "murmurs.submission": ("BadSubmissionError",),
     "murmurs.survey.survey": ("Survey",),
