@@ -609,7 +609,10 @@ NUMBERS: list[tuple[Vector, list[Any]]] = [
         [-1e300, -2.5, -5e-324, 0, 2.5, 9],
     ),
     ({"edges": [None, 18, 65, None], "whole": True}, [-5, 17, 18, 64, 65, 120, 17.5]),
-    ({"edges": [0, 6, 12, 18, 24], "whole": False, "circular": True}, [0, 5.9, 6, 12, 18, 24, 24.5]),
+    (
+        {"edges": [0, 6, 12, 18, 24], "whole": False, "circular": True},
+        [0, 5.9, 6, 12, 18, 24, 24.5],
+    ),
     ({"edges": [0, 60, 3600, None], "durations": True}, [0, 59.999, 60, 1e9, -1]),
     (
         {"edges": ["2027-01-01", "2027-02-01", "2028-01-01"]},
