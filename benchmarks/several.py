@@ -158,7 +158,7 @@ def coverage(runs: int) -> list[dict[str, Any]]:
             hits: dict[str, list[float]] = {}
             squares, clipped, shrunk = [], [], []
             before = None
-            for _ in range(runs if not pairs else runs // 3):
+            for _ in range(runs):
                 counts = mechanism.simulate(sampled(people, n, rng), rng)
                 est = mm.estimate(counts, labels=[str(j) for j in range(k)])
                 assert isinstance(est, mm.TicksEstimate)
@@ -224,12 +224,12 @@ def page(found: dict[str, Any]) -> str:
         "",
         "## The mechanism that is chosen",
         "",
-        f"{len(rows)} settings: k from {KS[0]} to {KS[-1]}, at most 1 to 10 ticks, ε from 0.5 to",
-        f"4. In {len(near)} of them, the variance of a share of most / (2 k) with the chosen",
+        f"{len(rows)} settings: k {KS[0]} to {KS[-1]}, at most 1 to 10 ticks, ε from 0.5 to 4.",
+        f"In {len(near)} of them, the variance of a share of most / (2 k) with the chosen",
         f"mechanism is at most {near.max():.3f} times the smallest of all families.",
     ]
     if worse:
-        out.append(f"In the other {len(worse)}:\n")
+        out.append(f"In the other {len(worse)}:\n" if len(worse) > 1 else "The exception:\n")
         out += [
             f"- k = {row['k']}, most = {row['most']}, ε = {row['epsilon']:g}: "
             f"{row['ratio']:.2f} times that of {row['best']}"
@@ -254,8 +254,8 @@ def page(found: dict[str, Any]) -> str:
         "",
         "## Intervals",
         "",
-        f"Covered by 95 % intervals, in % over {found['runs']} collections (a third of them with",
-        'pairs); "no false change" is how often two collections from one population have p > 0.05.',
+        f"Covered by 95 % intervals, in % over {found['runs']} collections each;",
+        '"no false change" is how often two collections from one population have p > 0.05.',
         "Also the variance of the unbiased shares as a multiple of its formula, and the l1 error",
         "of the default estimator as a multiple of that of the unbiased shares cut at 0 and 1.",
         "",
