@@ -117,7 +117,7 @@ class TicksEstimate(Estimate):
     >>> people = {("car", "bike"): 4000, ("bike",): 3000, (): 3000}
     >>> est = owns.estimate(owns.simulate(people, np.random.default_rng(1)))
     >>> print(est.ticks().mean)
-    mean 1.07 ticks (95 % interval 1.04 to 1.11)
+    mean 1.10 ticks (95 % interval 1.07 to 1.13)
     """
 
     @property

@@ -34,10 +34,10 @@ def choose_for_sets(
 
     >>> choose_for_sets(30, 3, 1.0)
     ChosenForSets(mechanism=PrivSet(k=30, most=3, epsilon=1.0, w=3), why='drawing one label would
-    have 2.7 times the error')
+    have 1.70 times the error')
     >>> choose_for_sets(4, 3, 1.0)
     ChosenForSets(mechanism=OneLabel(k=4, epsilon=1.0), why='people may tick nearly all answers, and
-    sets of items would have 1.03 times the error')
+    sets of items would have 1.13 times the error')
     """
     made = PrivSet(k=k, most=most, epsilon=epsilon, pairs=pairs, more=more)
     if pairs:
