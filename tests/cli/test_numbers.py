@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import murmurs as mm
@@ -196,3 +198,37 @@ def test_a_trend_of_the_median_has_a_slope_and_a_picture(folder: Path) -> None:
 )
 def test_what_the_survey_does_not_have_is_refused(line: str, said: str) -> None:
     assert said in bad(line)
+
+
+def test_numbers_of_parquet_are_encoded_to_a_table_and_on_all_cores(folder: Path) -> None:
+    pay = [500] * 200 + [1500] * 600 + [5999] * 200
+    for name, income in (("missing", [*pay, None, None]), ("whole", pay)):
+        columns = {"id": list(range(len(income))), "income": income}
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+    good("encode pay.json missing.parquet --columns income --drop-missing -o private.parquet")
+    good("encode pay.json whole.parquet --columns income --engine local --key id -o parts")
+    for source in ("private.parquet", "parts"):
+        good(f"count pay.json {source} --column income --question income -o table.json")
+        found = estimate_of("table.json")
+        assert found.n == 1000
+        between = found.between(1000, 2000, 1 - 1e-7)  # the true share is left out once in 1e7
+        assert 0.3 < between.low < 0.6 < between.high  # that of any other bucket is at most 0.2
+
+
+def test_people_are_simulated_by_their_numbers(folder: Path) -> None:
+    (folder / "held.csv").write_text("500,300\n0,200\n4321,500\n0 to 999,100\n")
+    good("simulate pay.json held.csv --question income --seed 1 -o held.json")
+    assert estimate_of("held.json").n == 1100
+    (folder / "held.csv").write_text("500,300\n7000,200\n")
+    assert "'7000' is not an answer to 'income'" in bad(
+        "simulate pay.json held.csv --question income -o held2.json"
+    )
+
+
+def test_one_answer_is_a_number(folder: Path) -> None:
+    for number, given in enumerate(("income=4321", "hour=3.25", "meal=good", "income=0 to 999")):
+        told = good(f"answer pay.json '{given}' --state {number}.state")
+        assert "Spent so far: epsilon 4." in told
+    said = bad("answer pay.json income=6100 --state none.js")
+    assert "not an answer to 'income'; an answer is a whole number from 0 to 5999" in said
+    assert "6100" not in said
