@@ -177,6 +177,11 @@ def test_a_trend_of_the_median_has_a_slope_and_a_picture(folder: Path) -> None:
     text = good(f"trend {files} --median --plot median.png")
     assert "Slope of the median" in text
     assert (folder / "median.png").stat().st_size > 1000
+    good(f"trend {files} --groups --boxes --plot boxes.png")
+    assert (folder / "boxes.png").read_bytes()[1:4] == b"PNG"
+    assert "means and quantiles are of numbers" in bad(
+        "trend drink0.json drink1.json --boxes --plot none.png"
+    )
     rows = list(csv.DictReader(io.StringIO(good(f"trend {files} --median --csv"))))
     assert [row["period"] for row in rows] == ["income0", "income1", "income2"]
     assert {row["number"] for row in rows} == {"median"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from murmurs import KRR, Question
+from murmurs import KRR, Question, trend
 from murmurs.estimators.numbers import NumberEstimate
 
 
@@ -109,3 +109,26 @@ def test_numbers_may_be_drawn_in_rows_too() -> None:
     rows = drawn_by(est.plot, order="listed")
     assert [text.get_text() for text in rows.get_yticklabels()] == list(est.labels)
     assert est.plot_size is not None
+
+
+def test_a_box_for_each_group_has_its_quantiles_and_the_band_of_its_median() -> None:
+    asked = Question("pay", range=(0, 9999), width=1000, outside="clamp", epsilon=4.0, unit="€")
+    rng = np.random.default_rng(1)
+    sides = {
+        "north": asked.estimate(asked.simulate({1500: 4000, 3500: 4000}, rng)),
+        "south": asked.estimate(asked.simulate({3500: 4000, 99_999: 4000}, rng)),
+    }
+    found = trend(sides, groups=True)
+    drawn = drawn_by(found.plot_boxes, level=0.9)
+    boxes, bands = (
+        [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in kind] for kind in drawn.containers
+    )
+    for name, box, band in zip(sides, boxes, bands, strict=True):
+        est: Any = sides[name]
+        median = est.median(0.9)
+        wanted = np.clip([est.quantile(0.25).value, est.quantile(0.75).value], 0, 10_000)
+        assert box == pytest.approx(wanted)
+        assert band == pytest.approx(np.clip([median.low, median.high], 0, 10_000))
+    assert boxes[1][1] == 10_000  # beyond the range: to the edge of the plot
+    assert [text.get_text() for text in drawn.get_yticklabels()] == ["north", "south"]
+    assert "band: its 90 % interval" in drawn.get_xlabel()

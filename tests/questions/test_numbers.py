@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from murmurs import KRR, ORR, Joint, Question, Survey
+from murmurs import KRR, ORR, Joint, Question, Seeded, Survey
 from murmurs.estimators.numbers import NumberEstimate
 from murmurs.mechanisms.designs.known import crosswise
 from murmurs.survey.changes import compare_surveys
+from murmurs.survey.promise import promise
 
 AGE = Question("age", range=(0, 99), width=10, epsilon=2.0, unit="years")
 TENTHS = Question("part", range=(0, 1), width=0.1, epsilon=2.0)
@@ -404,3 +405,13 @@ def test_a_changed_copy_keeps_its_scale() -> None:
     assert replace(asked[2], ordered=False).scale is None
     with pytest.raises(ValueError, match="has a scale: leave out what else describes one"):
         Question("age", scale=AGE.scale, width=10, epsilon=1.0)
+
+
+def test_a_report_depends_on_the_bucket_alone_as_is_promised() -> None:
+    for seed in range(50):
+        reports = {AGE.mechanism.shape.pack(AGE.encode(age, Seeded(seed))) for age in range(30, 40)}
+        assert len(reports) == 1
+    said = promise(Survey("s", (AGE,)), AGE)
+    assert "Of a number, no report says more than in which of 10 buckets it is." in said
+    drink = Question("drink", ["tea", "mate"], epsilon=1.0)
+    assert "number" not in promise(Survey("s", (drink,)), drink)

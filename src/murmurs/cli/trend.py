@@ -29,6 +29,7 @@ from murmurs.inference.trend import trend
 from murmurs.inference.wanted import Wanted, courses_columns
 from murmurs.present import frames
 from murmurs.present.axes import WIDE
+from murmurs.present.boxes import size_of
 from murmurs.survey.rounds import people_of
 
 
@@ -53,6 +54,7 @@ from murmurs.survey.rounds import people_of
     "population they were sampled from (the default for different people).",
 )
 @level_option
+@flag("--boxes", "For numbers: --plot draws a box for each file, with its median.")
 @flag("--groups", "The files are groups without an order: no slopes, and --plot draws marks.")
 @asked_option
 @candidates
@@ -67,6 +69,7 @@ def command(
     target: Target | None,
     level: float,
     groups: bool,
+    boxes: bool,
     candidates: Path | None,
     complete: bool,
     wanted: Wanted,
@@ -115,7 +118,10 @@ def command(
     unordered = groups or by == "segment"
     found = trend(estimates, called, people=between, target=target, groups=unordered)
     said = wanted.of(found, level=level) if wanted else []
-    if said:
+    if boxes:
+        size = size_of(len(found.names))
+        save_plot(lambda axes: found.plot_boxes(axes, level), plot, size=size)
+    elif said:
         save_plot(said[0].plot, plot, size=WIDE)
     else:
         save_plot(lambda axes: found.plot(axes, level), plot, size=found.plot_size())

@@ -33,10 +33,11 @@ from murmurs.inference.statistic import p_said
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.special import chi_square_tail, chi_square_tails
 from murmurs.present import frames
+from murmurs.present.boxes import PARTS, plot_boxes
 from murmurs.present.layout import fold
 from murmurs.present.periods import PANELS, places_of, plot_periods, size_for
 from murmurs.present.text import left_out, periods_table, shown_digits
-from murmurs.scales.figures import Figure, Quantile
+from murmurs.scales.figures import Figure, Quantile, quantile
 from murmurs.scales.scale import Scale
 
 if TYPE_CHECKING:
@@ -360,6 +361,21 @@ class Trend(frames.TabularAtLevel, OfNumbers[Course]):
             digits=shown_digits(np.concatenate(errors)),
             joined=joined,
         )
+
+    def plot_boxes(
+        self, axes: Axes | None = None, level: float = 0.95, *, title: str | None = None
+    ) -> Axes:
+        """Draw how numbers are distributed in each: quantiles, and the median with its interval."""
+        asked = [quantile(self.scale, part) for part in PARTS]
+        found = [
+            [statistic_of(side, self.scale, one, level, self.target) for one in asked]
+            for side in self.estimates
+        ]
+        values = np.array([[one.value for one in row] for row in found])
+        low, high = (np.array([getattr(row[2], name) for row in found]) for name in ("low", "high"))
+        heading = f"{100 * level:g} % interval"
+        told = self.title if title is None else title
+        return plot_boxes(self.names, values, (low, high), self.scale, heading, told, axes)
 
     def plot_size(self, *, joined: bool | None = None) -> tuple[float, float]:
         """Return the width and the height in inches that a plot needs."""

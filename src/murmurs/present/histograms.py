@@ -57,7 +57,7 @@ def plot_histogram(
     axes.set_ylim(min(0.0, float(share.min())), 1.05 * float(max(high.max(), share.max(), 1e-9)))
     each = "" if even else f" per {_width_text(scale, least)}"
     axes.set_ylabel(f"share of answers in %{each}, with {heading}", color=QUIET)
-    _name_numbers(axes, scale, edges, columns["answer"])
+    name_numbers(axes, scale, edges, columns["answer"])
     entitle(axes, title)
     return axes
 
@@ -84,7 +84,7 @@ def plot_distribution(
     quieten(axes, grid="y")
     axes.set_ylim(0, 100)
     axes.set_ylabel(f"share up to here in %, with {heading}", color=QUIET)
-    _name_numbers(axes, scale, edges, columns["answer"])
+    name_numbers(axes, scale, edges, columns["answer"])
     entitle(axes, title)
     return axes
 
@@ -110,7 +110,7 @@ def _width_text(scale: Scale, width: float) -> str:
     return scale.text(width)
 
 
-def _name_numbers(axes: Axes, scale: Scale, edges: Floats, labels: Sequence[str]) -> None:
+def name_numbers(axes: Axes, scale: Scale, edges: Floats, labels: Sequence[str]) -> None:
     """Write below the axes round numbers, or the dates, clock times or labels of some edges."""
     inside = edges[1:] if scale.kind == "scores" else edges
     axes.set_xlim(float(inside[0]), float(edges[-1]))

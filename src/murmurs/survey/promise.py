@@ -36,6 +36,11 @@ def promise(survey: Survey, asked: Asked) -> str:
         f"no report is more than {_times(mechanism.epsilon_realised)} as likely as with "
         f"{asked.others} (epsilon {mechanism.epsilon:g})."
     )
+    lines += [
+        f"Of a number, no report says more than in which of {question.scale.k} buckets it is."
+        for question in asked.questions
+        if question.has_numbers and question.scale is not None
+    ]
     if keeps_response(asked):
         bound = mechanism.epsilon_permanent_realised
         lines.append(
