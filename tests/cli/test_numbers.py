@@ -178,6 +178,7 @@ def test_a_trend_of_the_median_has_a_slope_and_a_picture(folder: Path) -> None:
     assert "Slope of the median" in text
     assert (folder / "median.png").stat().st_size > 1000
     good(f"trend {files} --groups --boxes --plot boxes.png")
+    assert "add --plot FILE" in bad(f"trend {files} --boxes")
     assert (folder / "boxes.png").read_bytes()[1:4] == b"PNG"
     assert "means and quantiles are of numbers" in bad(
         "trend drink0.json drink1.json --boxes --plot none.png"

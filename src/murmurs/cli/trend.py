@@ -118,6 +118,8 @@ def command(
     unordered = groups or by == "segment"
     found = trend(estimates, called, people=between, target=target, groups=unordered)
     said = wanted.of(found, level=level) if wanted else []
+    if boxes and plot is None:
+        raise click.UsageError("--boxes is what --plot draws: add --plot FILE")
     if boxes:
         size = size_of(len(found.names))
         save_plot(lambda axes: found.plot_boxes(axes, level), plot, size=size)
