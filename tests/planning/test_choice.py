@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import murmurs as mm
@@ -55,3 +56,87 @@ def test_a_question_of_four_labels_searches_no_projective_spaces(
     assert mm.Question("drink", list("abcd"), epsilon=1.0).mechanism == mm.KRR(4, 1.0)
     with pytest.raises(AssertionError, match="40 answers"):
         choose(40, 1.0)
+
+
+# What is wanted of a scale
+
+
+def test_a_question_about_numbers_gets_a_square_wave_where_it_shows_the_scale_better() -> None:
+    """Not for a few buckets, at a large epsilon, on a circle, or if single buckets are wanted."""
+
+    def chosen(epsilon: float = 1.0, **written: Any) -> mm.Question:
+        return mm.Question("age", epsilon=epsilon, **written)
+
+    age = chosen(range=(0, 99), width=5)
+    assert age.mechanism == mm.SquareWave(k=20, epsilon=1.0)
+    assert age.why.startswith("it shows the mean and the distribution best; if the share of each")
+    born = chosen(range=("1990-01-01", "2019-12-31"), width="year")
+    assert isinstance(born.mechanism, mm.SquareWave)
+    rating = [str(score) for score in range(30)]
+    wave = chosen(labels=rating, ordered=True, goal="scale")
+    assert isinstance(wave.mechanism, mm.SquareWave)
+    for other in (
+        chosen(range=(0, 99), width=10),
+        chosen(4.0, range=(0, 99), width=5),
+        chosen(range=(0, 99), width=5, goal="buckets"),
+        chosen(range=(0, 24), width=1, circular=True),
+        chosen(labels=rating, ordered=True),
+        chosen(labels=rating),
+    ):
+        assert other.mechanism == choose(len(other.labels), other.mechanism.epsilon).mechanism
+
+
+def test_the_crossover_is_where_sums_get_better() -> None:
+    """The exact noise of means and of distribution functions, of three laws, next to k-subset."""
+
+    def ratios(k: int, epsilon: float) -> tuple[float, float]:
+        place = (np.arange(k) + 0.5) / k
+        rows = np.vstack([place, np.tri(k - 1, k)])
+        found = []
+        for law in (np.ones(k), np.exp(-6 * place), np.exp(-(((place - 0.4) / 0.15) ** 2) / 2)):
+            noise = []
+            for mechanism in (mm.SquareWave(k=k, epsilon=epsilon), mm.Subset(k=k, epsilon=epsilon)):
+                own = mechanism.channel.functional(rows, 1)
+                each = mechanism.channel.functional_covariance(own, law / law.sum(), 1)
+                noise.append(np.sqrt(np.diag(each)))
+            wave, subset = noise
+            found.append((wave[0] / subset[0], wave[1:].mean() / subset[1:].mean()))
+        mean, below = np.mean(found, axis=0)
+        return float(mean), float(below)
+
+    for k, epsilon in ((20, 0.5), (20, 1.0), (20, 2.0), (60, 1.0), (150, 2.0), (60, 3.0)):
+        mean, below = ratios(k, epsilon)
+        assert mean < 0.45
+        assert below < 1.6
+    assert ratios(20, 4.0)[1] > 1.9  # beyond it, the distribution function is much less exact
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"goal": "scales"}, "goal must be 'scale' or 'buckets', not 'scales'"),
+        ({"goal": "scale", "circular": True}, "has a circular scale: goal='scale' is for the mean"),
+        ({"goal": "scale", "mechanism": mm.KRR(k=10, epsilon=1.0), "epsilon": None}, "leave epsil"),
+    ],
+)
+def test_a_goal_that_does_not_fit_is_refused(written: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"range": (0, 100), "width": 10, "epsilon": 1.0} | written
+    with pytest.raises(ValueError, match=said):
+        mm.Question("age", **given)
+    with pytest.raises(ValueError, match="has no scale: goal='scale'"):
+        mm.Question("tea", ["yes", "no"], epsilon=1.0, goal="scale")
+
+
+def test_a_survey_file_may_say_the_goal_and_the_published_survey_does_not() -> None:
+    text = """
+        name = "survey"
+        [[questions]]
+        name = "age"
+        range = [0, 99]
+        width = 5
+        epsilon = 1.0
+        goal = "buckets"
+    """
+    survey = mm.Survey.from_toml(text)
+    assert survey["age"].mechanism == choose(20, 1.0).mechanism
+    assert "goal" not in survey.to_json()

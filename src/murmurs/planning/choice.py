@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from murmurs.boundary.texts import numbered
 from murmurs.mechanisms.closed.hadamard import Hadamard
 from murmurs.mechanisms.closed.krr import KRR
 from murmurs.mechanisms.closed.projective import ProjectiveGeometry
+from murmurs.mechanisms.closed.square_wave import SquareWave
 from murmurs.mechanisms.closed.subset import Subset, best_size
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
 from murmurs.planning.tuning import tune
@@ -35,6 +36,18 @@ rounding of probabilities at large epsilon.
 
 NO_ERROR = 1e-9
 """Error with a million people below which mechanisms are alike: a thousandth of a person."""
+
+Goal = Literal["scale", "buckets"]
+"""What is wanted of numbers: their mean, quantiles and shares of ranges, or each bucket's share."""
+
+FEWEST_BUCKETS, LARGEST_EPSILON = 20, 3.0
+"""Buckets from which on, and epsilon up to which, a square wave is better for a scale."""
+
+FOR_A_SCALE = (
+    "it shows the mean and the distribution best; if the share of each bucket is wanted, say "
+    'goal="buckets"'
+)
+"""Why a question about numbers gets a square wave."""
 
 CANDIDATES = 256
 """Candidates that an open question is tuned for, unless their number is given."""
@@ -79,6 +92,24 @@ def choose(k: int, epsilon: float) -> Chosen:
 
     found, error = min(near or pairs, key=cost)
     return Chosen(found, _why(found.shape.size, error / smallest - 1))
+
+
+def choose_for(goal: Goal, k: int, epsilon: float) -> Chosen:
+    """Return the mechanism for what is wanted of the k buckets of a scale.
+
+    Where buckets are few or epsilon is large, reports of single buckets show their sums best, too.
+
+    >>> choose_for("scale", 20, 1.0).mechanism
+    SquareWave(k=20, epsilon=1.0, b=7, circular=False)
+    >>> choose_for("buckets", 20, 1.0).mechanism
+    Subset(k=20, epsilon=1.0, w=5)
+    >>> choose_for("scale", 7, 1.0).mechanism
+    Subset(k=7, epsilon=1.0, w=2)
+    """
+    waves = FEWEST_BUCKETS <= k <= SquareWave.largest_k and epsilon <= LARGEST_EPSILON
+    if goal == "scale" and waves:
+        return Chosen(SquareWave(k=k, epsilon=epsilon), FOR_A_SCALE)
+    return choose(k, epsilon)
 
 
 def _why(size: int, excess: float) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from murmurs import mechanisms
 from murmurs.boundary.checks import shown
 from murmurs.mechanisms.mechanism import Mechanism, OpenMechanism
+from murmurs.planning.choice import Goal
 from murmurs.questions.question import Question
 from murmurs.questions.single import Single
 from murmurs.scales.making import Written, scale_of_numbers
@@ -62,6 +63,7 @@ class QuestionEntry(Entry):
     outside: Outside = "refuse"
     circular: bool = False
     unit: str = ""
+    goal: Goal | None = None
 
     @property
     def _written(self) -> dict[str, Any]:
@@ -79,6 +81,7 @@ class QuestionEntry(Entry):
             cast(Any, mechanism),
             self.text,
             ordered=self.ordered,
+            goal=self.goal,
             **cast(Any, rest),
             **self._written,
         )

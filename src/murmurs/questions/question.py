@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from murmurs.mechanisms.sets.privset import More
 from murmurs.mechanisms.sets.sets import SetMechanism
 from murmurs.mechanisms.settling import LEFT_OPEN
 from murmurs.numerics.arrays import Integers
-from murmurs.planning.choice import CANDIDATES, choose, choose_open
+from murmurs.planning.choice import CANDIDATES, Goal, choose_for, choose_open
 from murmurs.questions.asked import GIVEN
 from murmurs.questions.numbers import Buckets
 from murmurs.questions.single import Single
@@ -60,7 +60,9 @@ class Question(Single):
     Whole numbers make buckets such as 5 to 9; ``whole`` says otherwise. Numbers outside are refused
     unless ``outside="clamp"`` puts them into the nearest bucket. With ``durations``, numbers are
     seconds and shown as hours, minutes and seconds. ``unit`` is shown beside numbers. ``scale`` is
-    that of another question, in place of all this.
+    that of another question, in place of all this. The ``goal`` says which mechanism is chosen:
+    "scale", usual for numbers that are not circular, if the mean, quantiles and shares of ranges
+    are wanted; "buckets", usual for labels, if the share of each answer is.
 
     With ``several``, an answer is a set of labels, of which at most ``most`` may be ticked, by
     default all. ``more="sample"`` keeps ``most`` of those that somebody ticked, at random, where
@@ -115,6 +117,7 @@ class Question(Single):
         circular: bool = False,
         unit: str = "",
         scale: Scale | None = None,
+        goal: Goal | None = None,
         several: bool = False,
         most: int | None = None,
         more: More = "refuse",
@@ -141,11 +144,11 @@ class Question(Single):
         about_scale = self._put_into_buckets(written, epsilon, people, open)
         self._labels().check()  # a design may still give its own
         if mechanism is None:
-            self._choose(epsilon, people, open)
+            self._choose(epsilon, people, open, self._goal(goal, written))
             self._set(why="; ".join(filter(None, [self.why, about_scale])))
-        elif not (epsilon is people is None):
+        elif not (epsilon is people is None and goal is None):
             raise ValueError(
-                f"{self.called} has a mechanism: leave epsilon and people out, or leave the "
+                f"{self.called} has a mechanism: leave epsilon, people and goal out, or leave the "
                 "mechanism out to have one chosen"
             )
         if isinstance(self.mechanism, mechanisms.Design):
@@ -190,7 +193,21 @@ class Question(Single):
         other._check_mechanism(None)
         return other
 
-    def _choose(self, epsilon: Any, people: Any, is_open: Any) -> None:
+    def _goal(self, goal: Any, written: Written) -> Goal:
+        """Return what is wanted of the answers, as given or as is usual for them."""
+        circular = written.circular if self.scale is None else self.scale.circular
+        if goal is None:
+            return "scale" if self.has_numbers and not circular else "buckets"
+        if goal not in get_args(Goal):
+            raise ValueError(f"goal must be 'scale' or 'buckets', not {shown(goal)}")
+        if goal == "scale" and (circular or not self.ordered):
+            raise ValueError(
+                f"{self.called} has {'a circular scale' if circular else 'no scale'}: goal='scale' "
+                "is for the mean and the quantiles of numbers and of ordered labels"
+            )
+        return cast(Goal, goal)
+
+    def _choose(self, epsilon: Any, people: Any, is_open: Any, goal: Goal) -> None:
         """Choose the mechanism from epsilon, and for an open question from the number of people."""
         called = self.called
         if epsilon is None:
@@ -208,7 +225,7 @@ class Question(Single):
                 raise ValueError(f"{called} has labels: people is for open questions, leave it out")
             if len(self.labels) == 1:
                 raise ValueError(f"{called} has one label: a question needs at least two")
-            found = choose(len(self.labels), epsilon)
+            found = choose_for(goal, len(self.labels), epsilon)
         self._set(mechanism=found.mechanism, why=found.why)
 
     def _share_labels(self, design: mechanisms.Design) -> None:
