@@ -50,6 +50,7 @@ LAWS = {
 }
 SAME = ("em", "regression")
 """Those that compute in another way what `likelihood` and `simplex` do, with these mechanisms."""
+NOT_FOR_ITS_ANSWERS = ("selection", "joint", "independence", "smooth", "ems")
 COMPARED = (KRR(ANSWERS, 1.0), Subset(ANSWERS, 1.0))
 
 _PLACE = re.compile(r"(<!-- table (\w+) -->\n\n).*?(\n\n<!-- end -->)", re.DOTALL)
@@ -129,7 +130,7 @@ def _all_estimates(
         for name, estimator in estimators.BY_NAME.items():
             if name in ("likelihood", "em") and not counts.channel.is_histogram:
                 continue
-            if name in ("selection", "joint", "independence", "smooth"):  # not for its answers
+            if name in NOT_FOR_ITS_ANSWERS:
                 continue
             out[name] = estimator(counts).shares
         if isinstance(mechanism, Subset):

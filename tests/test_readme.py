@@ -188,7 +188,7 @@ def test_the_numbers_that_are_computed_for_a_page_are_on_it(computed: Path) -> N
 
 
 ESTIMATORS = {*estimators.BY_NAME, "report_likelihood"}
-OTHERWISE = {"selection", "joint", "independence", "smooth"}
+OTHERWISE = {"selection", "joint", "independence", "smooth", "ems"}
 """For open questions, for several questions, and for answers with an order."""
 
 

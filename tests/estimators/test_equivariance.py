@@ -37,9 +37,10 @@ from murmurs.counts import Counts
 from murmurs.estimators import BY_NAME, NoiseDominates
 from murmurs.estimators.estimation import Estimate
 from murmurs.estimators.methods.selection import _strongest
+from murmurs.mechanisms import Over
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats, Integers
-from tests.estimators.test_every_estimator import refuses
+from tests.estimators.test_every_estimator import BY_ORDER, refuses
 
 AnyMechanism = Mechanism[Any]
 STRINGS = [f"string {i}" for i in range(80)]
@@ -205,6 +206,7 @@ KINDS: list[AnyMechanism] = [
     mm.BasicRappor(k=12, f=0.5, p=0.25, q=0.75),
     mm.Subset(k=12, epsilon=1.0),
     mm.LocalHashing(k=12, epsilon=1.0),
+    mm.SquareWave(k=12, epsilon=1.0),
     mm.LOSUE(k=12, epsilon=1.0, epsilon_permanent=2.0),
     mm.LOLOHA(k=12, epsilon=1.0, epsilon_permanent=2.0),
     mm.Hadamard(k=13, epsilon=1.0, blocks=1),
@@ -270,11 +272,13 @@ def assert_permuted(
 
 
 def usable_kinds(name: str) -> list[AnyMechanism]:
-    return [m for m in KINDS if name not in BY_NAME or not refuses(name, m)]
+    if name not in BY_NAME:  # the default, which for a square wave is one of `BY_ORDER`
+        return [m for m in KINDS if not isinstance(m, mm.SquareWave)]
+    return [m for m in KINDS if not refuses(name, m)]
 
 
 CLIMBS = ("em", "likelihood")
-ON_A_SCALE = ("smooth",)
+ON_A_SCALE = ("smooth", *BY_ORDER)
 """For these an order means something."""
 
 
@@ -351,6 +355,19 @@ def test_a_circular_scale_that_is_turned_has_turned_shares() -> None:
             assert_turned(counts, order, circular=True, widths=1 + np.arange(mechanism.k) % 3 / 10)
     line, turned_line = (run("smooth", own) for own in (counts, reordered(counts, order)))
     assert np.abs(turned_line.shares - line.shares[order]).max() > 1e-5
+
+
+@pytest.mark.parametrize("name", BY_ORDER)
+def test_those_that_look_at_the_order_are_equivariant_under_its_reversal(name: str) -> None:
+    """And not under any other order, on counts of many people."""
+    rng = np.random.default_rng(31)
+    for mechanism in usable_kinds(name):
+        if mechanism.k == 2 or isinstance(mechanism, Over):  # no other order, or none at all
+            continue
+        for counts in collections(mechanism):
+            assert_permuted(name, counts, np.arange(mechanism.k)[::-1], within=1e-7)
+        with pytest.raises(AssertionError, match="Not equal"):
+            assert_permuted(name, counts, any_order(mechanism, rng), within=1e-7)
 
 
 @pytest.mark.parametrize("name", ["estimate", "shrinkage", "selection", "norm_cut"])

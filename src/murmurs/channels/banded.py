@@ -48,7 +48,7 @@ class Banded(Histogram):
         places = np.arange(self.k)[:, None] + np.arange(2 * self.b + 1)
         return np.asarray((places - self.b) % self.k if self.circular else places)
 
-    @property
+    @cached_property
     def _step(self) -> float:
         return float(self.hit - self.miss)
 

@@ -13,6 +13,7 @@ from murmurs.estimators.estimation import Estimate
 from murmurs.estimators.methods.composite import composite
 from murmurs.estimators.methods.cutting import base_cut, clipped, norm_cut, normalized
 from murmurs.estimators.methods.em import NoiseDominates, em
+from murmurs.estimators.methods.ems import ems
 from murmurs.estimators.methods.joint import independence, joint
 from murmurs.estimators.methods.likelihood import likelihood
 from murmurs.estimators.methods.regression import regression
@@ -38,6 +39,7 @@ __all__ = [
     "clipped",
     "composite",
     "em",
+    "ems",
     "estimate",
     "independence",
     "information",
@@ -67,6 +69,7 @@ BY_NAME: dict[str, Callable[[Counts], Estimate]] = {
     "likelihood": likelihood,
     "composite": composite,
     "em": em,
+    "ems": ems,
     "regression": regression,
     "selection": selection,
     "clipped": clipped,

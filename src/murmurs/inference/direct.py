@@ -1,4 +1,4 @@
-"""The fit of a channel that knows the noise of weighted sums, without a whole covariance."""
+"""Fits of channels that know the noise of weighted sums, without a whole covariance."""
 
 from __future__ import annotations
 
@@ -27,3 +27,20 @@ class DirectFit(Fit):
         mean = rows @ shares
         sampled = (rows * shares) @ rows.T - np.multiply.outer(mean, mean)
         return np.asarray(out + sampled * self.counts.again / self.counts.people)
+
+
+WIDE = (
+    "neighbouring answers have nearly the same reports, so that intervals of single ones are wide: "
+    "read means, quantiles and ranges instead"
+)
+"""The note on shares that only the edges of windows tell apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class BandedFit(DirectFit):
+    """The same, and a word about single shares."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the fit before using it."""
+        return (*super().notes, WIDE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from murmurs.channels.banded import Banded
 from murmurs.channels.blocks import HadamardBlocks
 from murmurs.channels.hashed import Sketch
 from murmurs.channels.histogram import Histogram
@@ -10,7 +11,7 @@ from murmurs.channels.product import ProductChannel
 from murmurs.channels.sets import SetChannel
 from murmurs.channels.symmetric import Symmetric
 from murmurs.counts import Counts
-from murmurs.inference.direct import DirectFit
+from murmurs.inference.direct import BandedFit, DirectFit
 from murmurs.inference.fit import Fit
 from murmurs.inference.hadamard import BlockFit
 from murmurs.inference.least_squares import hashed_fit
@@ -34,6 +35,8 @@ def fitted(counts: Counts) -> Fit:
             return hashed_fit(counts)
         case SetChannel():
             return SetFit(counts)
+        case Banded() as channel if channel.b:
+            return BandedFit(counts)
         case Symmetric() | Histogram():
             return DirectFit(counts)
         case _:

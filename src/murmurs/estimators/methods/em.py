@@ -116,17 +116,23 @@ def em(
     >>> em(rr.count([0] * 500 + [1] * 300 + [2] * 200)).shares.round(2)
     array([0.77, 0.23, 0.  ])
     """
-    channel = usable(counts).channel
-    if not channel.is_histogram:
-        rule = f"counts of {counts.mechanism} do not determine the likelihood of its reports"
-        if channel.support(counts.cells) is None:
-            raise UnfitCountsError(rule, "regression")
-        raise UnfitCountsError(rule, "composite", ", or report_likelihood(mechanism, reports)")
+    channel = of_a_histogram(counts).channel
     frequencies = counts.cells / counts.n
     start = np.full(channel.k, 1 / channel.k)
     step = histogram_step(channel, frequencies, counts.n)
     found = climb(step, start, counts.n, tolerance, most, progress)
     return concluded(counts, found, "em", why)
+
+
+def of_a_histogram(counts: object) -> Counts:
+    """Return counts that determine the likelihood of the reports; refuse others."""
+    found = usable(counts)
+    if found.channel.is_histogram:
+        return found
+    rule = f"counts of {found.mechanism} do not determine the likelihood of its reports"
+    if found.channel.support(found.cells) is None:
+        raise UnfitCountsError(rule, "regression")
+    raise UnfitCountsError(rule, "composite", ", or report_likelihood(mechanism, reports)")
 
 
 def concluded(counts: Counts, found: Ascent, estimator: str, why: str) -> Estimate:
