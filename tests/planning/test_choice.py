@@ -69,7 +69,7 @@ def test_a_question_about_numbers_gets_a_square_wave_where_it_shows_the_scale_be
 
     age = chosen(range=(0, 99), width=5)
     assert age.mechanism == mm.SquareWave(k=20, epsilon=1.0)
-    assert age.why.startswith("it shows the mean and the distribution best; if the share of each")
+    assert age.why.startswith("it shows the mean and the distribution best (if the share of each")
     born = chosen(range=("1990-01-01", "2019-12-31"), width="year")
     assert isinstance(born.mechanism, mm.SquareWave)
     rating = [str(score) for score in range(30)]

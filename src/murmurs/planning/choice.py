@@ -44,8 +44,8 @@ FEWEST_BUCKETS, LARGEST_EPSILON = 20, 3.0
 """Buckets from which on, and epsilon up to which, a square wave is better for a scale."""
 
 FOR_A_SCALE = (
-    "it shows the mean and the distribution best; if the share of each bucket is wanted, say "
-    'goal="buckets"'
+    "it shows the mean and the distribution best (if the share of each bucket is wanted, say "
+    'goal="buckets")'
 )
 """Why a question about numbers gets a square wave."""
 
