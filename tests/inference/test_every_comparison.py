@@ -22,9 +22,12 @@ import scipy.stats
 import murmurs as mm
 from murmurs.estimators.estimation import Estimate
 from murmurs.inference.collisions import MeanFit
+from murmurs.inference.contrasts import readings
 from murmurs.mechanisms import from_document
 from murmurs.mechanisms.mechanism import Mechanism
 from murmurs.numerics.arrays import Floats
+from murmurs.scales import figures
+from murmurs.scales.scale import Scale
 from tests import laws
 
 AnyMechanism = Mechanism[Any]
@@ -75,6 +78,8 @@ def all_pairs() -> list[tuple[int, str, str]]:
     return out
 
 
+SCALE = {k: Scale(tuple(np.arange(k, dtype=float)), kind="scores") for k in (2, 3, 4, 6)}
+MEAN: dict[int, Any] = {k: (figures.mean(scale), 0.95, "population") for k, scale in SCALE.items()}
 PAIRS = all_pairs()
 NAMES = list(dict.fromkeys(name for _, *names in PAIRS for name in names))
 
@@ -92,7 +97,10 @@ def estimates(mechanisms: Iterable[AnyMechanism], rng: np.random.Generator) -> l
 
 @cache
 def p_values(k: int, one: str, two: str) -> Floats:
-    """Of each repetition: all of a difference, one of its answers; the same of a trend of three."""
+    """Of each repetition: all of a difference, one of its answers; the same of a trend of three.
+
+    Of the trend also a slope, that of all shares and that of the mean; then the change of the mean.
+    """
     rng = np.random.default_rng(len(repr((k, one, two))) + NAMES.index(one) * 1000)
     left, right, out = of_size(k)[one], of_size(k)[two], []
     for number in range(REPETITIONS):
@@ -102,10 +110,21 @@ def p_values(k: int, one: str, two: str) -> Floats:
         if number % 4 == 0:
             found = mm.trend(estimates((left, right, left), rng))
             row += [found.p_value, found.p_values[number % k]]
+            row += of_slopes(found, number % k) if number == 0 else [np.nan] * 4
         else:
-            row += [np.nan, np.nan]
+            row += [np.nan] * 6
         out.append(row)
     return np.array(out)
+
+
+def of_slopes(found: mm.Trend, answer: int) -> list[float]:
+    """The p-values of slopes, and that of the change of the mean; none with collisions."""
+    if found.slopes is None:
+        return [np.nan] * 4
+    mean = readings(found.sides, SCALE[found.shares.shape[0]], *MEAN[found.shares.shape[0]])
+    assert found.places is not None
+    slopes = [found.slopes.p_values[answer], found.slopes.p_value]
+    return [*slopes, mean.slope(found.places).p_value, mean.p_value]
 
 
 def most(trials: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -220,7 +220,8 @@ class Difference(frames.TabularAtLevel, OfNumbers[Statistic]):
         name = f"change of the {asked.name}"
         if self.names is not None:
             name = f"{asked.name}, {self.heading}:"
-        return found.difference.of(found, name, self.scale, asked)
+        own = found.difference.of(found, name, self.scale, asked)
+        return replace(own, notes=own.notes + collided(self.sides))
 
     def order(self) -> Order:
         """Test whether the people of this estimate tend to have larger numbers; see `Order`."""
