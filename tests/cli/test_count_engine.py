@@ -440,7 +440,10 @@ def test_a_folder_on_an_object_store_is_counted(
         server.stop()
 
 
-def test_a_scheduler_that_does_not_answer_is_not_reached(desk: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_not_reached(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("murmurs.engines.dask._PATIENCE", 0.5)
     line = f"count survey.json reports --engine dask --scheduler {SCHEDULER} -o c.parquet"
     assert f"no Dask scheduler answers at {SCHEDULER}" in refused(line, status=1)
 
