@@ -108,7 +108,7 @@ def p_values(k: int, one: str, two: str) -> Floats:
         change = this.difference(other)
         row = [change.p_value, change.p_values[number % k]]
         if number % 4 == 0:
-            found = mm.trend(estimates((left, right, left), rng))
+            found = mm.trend([this, other, *estimates((left,), rng)])
             row += [found.p_value, found.p_values[number % k]]
             row += of_slopes(found, number % k) if number == 0 else [np.nan] * 4
         else:
