@@ -172,8 +172,8 @@ def _of_counts(files: tuple[Path, ...], note: Callable[[str], object] | None) ->
 
 
 def _joint(path: Path, asked: Asked) -> Joint:
-    if isinstance(asked, Joint):
-        return asked
+    if asked.is_joint:
+        return cast(Joint, asked)
     raise ValueError(
         f"{named(path)} has counts of one question, {asked.name!r}: murmurs "
         "estimate shows its shares"
@@ -184,8 +184,8 @@ def _of_reports(files: list[Path], survey: Survey) -> tuple[Joint, Iterator[Repo
     """Return the joint that files of reports answer, and its reports, joined row by row."""
     read = [read_reports(path, survey) for path in files]
     joint, own = read[0]
-    if isinstance(joint, Joint) and len(files) == 1:
-        return joint, own
+    if joint.is_joint and len(files) == 1:
+        return cast(Joint, joint), own
     if len(files) == 1:
         raise ValueError(
             f"{named(files[0])} alone is not enough: give a file of reports for each question, "
