@@ -92,17 +92,18 @@ def test_strings_are_found_among_hardly_more_people_than_there_are_cohorts() -> 
     If 5 % are missed, that has probability 4e-7. With a floor that takes the scores of single
     reports for normal ones, 5 of 32 strings at the floor were missed (epsilon 10, 60 people).
     """
-    asked, missed = Dictionary(epsilon=8.0, longest=6, alphabet="abcdefgh"), 0
+    asked, found = Dictionary(epsilon=8.0, longest=6, alphabet="abcdefgh"), 0
     people = asked.people_needed(0.3, length=5)
     for seed in range(8):
+        if found == 3:  # no more than 5 can be missed
+            break
         rng = np.random.default_rng(700 + seed)
         texts = {"".join(rng.choice(list("abcdefgh"), 5)) for _ in range(500)}
         common, *others = sorted(texts)
         held = rng.multinomial(people, [0.3, *[0.7 / len(others)] * len(others)])
         counts = asked.simulate(dict(zip([common, *others], held.tolist(), strict=True)), rng)
-        found = discover(counts, alphabet="abcdefgh", beam=300)
-        missed += common not in found.labels
-    assert missed <= 5
+        found += common in discover(counts, alphabet="abcdefgh", beam=300).labels
+    assert found >= 3
     assert scipy.stats.binom.sf(5, 8, 0.05) < 1e-6
 
 
