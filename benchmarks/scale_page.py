@@ -53,7 +53,7 @@ From the figures above; *extrapolated* numbers were not measured.
 - **Reading.** The files have {per_report:.2f} bytes a report, so 10¹² are {terabytes:.2g} TB. From an object store at
   {store:.0f} MB/s for each core, which is assumed, reading takes {reading:.2g} core hours: {bottleneck}
 - **Shuffle.** None. Each task returns its counts, 1 kB for 128 answers; {tasks:,} tasks of four million rows send
-  {travel:.2g} GB to the workers that add them up. With ids, of which each counts once, {ids:.0f} TB of ids are written to the
+  {travel:.2g} GB to the workers that add them up. With ids, of which each counts once, {ids:.0f} TB of hashes of ids are written to the
   scratch folder and read once.
 - **Money.** At ${price:.2f} for a core hour, ${cores_cost:.2f} for cores and ${requests_cost:.2f} for requests of 8 MB to the
   store, at ${per_million:.2f} a million.
@@ -148,7 +148,7 @@ def _trillion(rows: list[dict[str, Any]], cores: int) -> str:
         bottleneck=slower,
         tasks=tasks,
         travel=tasks * 1024 / 1e9,
-        ids=28 * n / 1e12,
+        ids=8 * n / 1e12,
         price=PRICE,
         cores_cost=PRICE * max(hours, reading),
         requests_cost=PER_MILLION * size / REQUEST / 1e6,

@@ -17,8 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from murmurs import Keyed, Survey
-from murmurs.cli import main
-from murmurs.engines import scratch
+from murmurs.cli import encoding, main
 
 SURVEY = Survey.from_toml("""
 name = "coffee"
@@ -91,6 +90,22 @@ def test_a_secret_is_made_once_and_gives_the_same_reports() -> None:
         SURVEY["minutes"].encode_many(given["minutes"], keyed)[order]
     )
     assert one["minutes"].to_pylist() == minutes
+
+
+def test_two_jobs_that_make_a_secret_at_once_use_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other job makes it after this one has seen that there is none."""
+    other = bytes(range(32))
+
+    def link(_made: Path, path: Path) -> None:
+        path.write_text(other.hex())
+        raise FileExistsError
+
+    with monkeypatch.context() as at_once:
+        at_once.setattr("os.link", link)
+        assert encoding._secret(Path("secret")) == other
+    made = encoding._secret(Path("new"))
+    assert made == encoding._secret(Path("new")) != other
+    assert not [path for path in Path().iterdir() if path.name.startswith(".")]
 
 
 def test_missing_answers_are_told_or_have_a_label() -> None:
@@ -170,8 +185,7 @@ def test_a_run_that_ends_in_the_middle_leaves_no_reports_to_the_next(number: int
         assert len(left) == 1
         assert good(f"{ENCODE}2")  # another target
         assert left[0].is_dir()
-        with pytest.raises(BlockingIOError), scratch._locked(str(left[0])):  # it still runs
-            pass
+        assert "another job writes private: wait until it is done" in run(ENCODE).stderr
         process.send_signal(number)
         Path("go").touch()  # threads end their batch before the program ends
     assert left[0].exists() == (number == signal.SIGKILL)

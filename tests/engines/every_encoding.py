@@ -80,6 +80,16 @@ def test_rows_are_in_another_order(encode: Encode, tmp_path: Path) -> None:
     assert kept.tolist() != sorted(kept)
 
 
+def test_another_survey_has_another_order(encode: Encode, tmp_path: Path) -> None:
+    """Else places would tell whose reports belong together; two orders are one with 1 / 600!."""
+    source = written(tmp_path / "0.parquet", people())
+    given: dict[str, Any] = {"key": "person", "keep": "person", "secret": SECRET}
+    for name, asked in (("one", DRINK), ("two", HOT)):
+        encode(source, tmp_path / name, Survey(name, (asked,)), **given)
+    one, two = (pq.read_table(tmp_path / name)["person"] for name in ("one", "two"))
+    assert not one.equals(two)
+
+
 def test_another_job_has_another_secret(encode: Encode, tmp_path: Path) -> None:
     """Of 600 reports of one answer, all are the same twice with probability below 1e-90."""
     source = written(tmp_path / "0.parquet", people())
@@ -108,6 +118,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "shared key": ({"key": "day"}, "598 rows have a key in 'day' that another row has"),
     "no such key": ({"key": "persn"}, "has no column called 'persn'.*did you mean 'person'"),
     "kept answer": ({"key": "person", "keep": "city"}, '`keep="city"`: that column is encoded'),
+    "kept key that is an answer": (
+        {"key": "city", "keep": "city"},
+        '`keep="city"`: that column is encoded',
+    ),
+    "empty secret": ({"key": "person", "secret": b""}, "a secret has at least 16 bytes, not 0"),
     "no such question": ({"key": "person", "columns": {"x": None}}, "has no question 'x'"),
     "bad label": ({"key": "person", "missing": {"drink": "gin"}}, "`missing=`: .*"),
     "short secret": ({"key": "person", "secret": b"x"}, "a secret has at least 16 bytes, not 1"),
@@ -123,6 +138,22 @@ def test_what_cannot_be_encoded_is_refused_and_nothing_written(
     with pytest.raises((ValueError, SourceError), match=said):
         encode(source, tmp_path / "out", ASKED, **given)
     assert [path.name for path in tmp_path.iterdir()] == ["0.parquet"]
+
+
+def test_keys_are_numbers_in_all_files_or_in_none(encode: Encode, tmp_path: Path) -> None:
+    """The person 7 would have one report as 7 and another as "7"."""
+    for name, key in (("a", 7), ("b", "7")):
+        written(tmp_path / "in" / f"{name}.parquet", {"drink": ["tea"], "person": [key]})
+    with pytest.raises(SourceError, match=r"'person' are whole numbers in one of .*not in the oth"):
+        encode(tmp_path / "in", tmp_path / "out", Survey("one", (DRINK,)), key="person")
+
+
+def test_a_file_without_rows_gives_one_that_is_read(encode: Encode, tmp_path: Path) -> None:
+    table = people(4)
+    written(tmp_path / "in" / "a.parquet", table.slice(0, 0))
+    written(tmp_path / "in" / "b.parquet", table)
+    done = encode(tmp_path / "in", tmp_path / "out", ASKED, key="person", keep=["day", "day"])
+    assert done.rows == local.count(tmp_path / "out", ASKED, by="day").rows == 4
 
 
 def test_errors_do_not_quote_answers(encode: Encode, tmp_path: Path) -> None:

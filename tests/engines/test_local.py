@@ -11,7 +11,6 @@ import pytest
 
 from murmurs.engines import NAMES, SourceError, local, running
 from murmurs.engines.counting import count_part
-from murmurs.engines.scratch import new_folder
 from tests.engines.every_encoding import *  # noqa: F403
 from tests.engines.every_encoding import Encode, Likely
 from tests.engines.every_engine import *  # noqa: F403
@@ -62,10 +61,3 @@ def test_a_refusal_is_tried_once_and_a_failure_three_times(monkeypatch: pytest.M
     with pytest.raises(SourceError, match="table 1 could not be counted: the network is down"):
         local.count(pa.table({"drink": [0]}), ONE)
     assert len(tries) == 4
-
-
-def test_what_killed_tasks_have_left_unfinished_is_not_in_the_folder(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "out") as folder:
-        folder.write("part-00000.parquet", b"whole")
-        Path(folder.folder, ".part-00001.parquet-0123456789abcdef").write_bytes(b"ha")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["part-00000.parquet"]

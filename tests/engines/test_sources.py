@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 
 from murmurs import KRR, Question, Survey
 from murmurs.engines import SourceError, batches, local, sources
+from murmurs.engines.running import tried
+from murmurs.engines.sources import damaged
 from murmurs.files.schema import FINGERPRINT
 from tests.engines.made import COFFEE, DRINK, ONE, drinks, of, plain, written
 
@@ -122,6 +125,15 @@ def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     assert refused([tmp_path, path], ONE) == said
 
 
+def test_a_file_with_two_names_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "in" / "a.parquet", {"drink": drinks(N)})
+    (tmp_path / "in" / "latest.parquet").symlink_to(path)
+    both = "a.parquet and .*latest.parquet are one file, and would count twice"
+    assert re.search(both, refused(tmp_path / "in", ONE))
+    for other in (f"{tmp_path}/in/../in/a.parquet", f"file://{path}"):
+        assert "are one file, and would count twice" in refused([path, other], ONE)
+
+
 def test_names_with_the_marks_of_a_pattern(tmp_path: Path) -> None:
     path = written(tmp_path / "day [1] 100%.parquet", {"drink": drinks(N)})
     assert local.count(path, ONE)["drink"].n == N
@@ -158,6 +170,35 @@ def test_a_file_with_damaged_pages_is_named(tmp_path: Path) -> None:
     data[20:400] = bytes(380)
     path.write_bytes(data)
     assert refused(path, ONE).startswith(f"{path} ")
+
+
+FAILURES = {
+    "network": (
+        OSError("AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 18"),
+        "s3://b/a.parquet cannot be reached: check the address, and that this computer may reach",
+    ),
+    "expired": (
+        OSError("AWS Error ACCESS_DENIED during GetObject operation"),
+        "s3://b/a.parquet cannot be read: the store refused the credentials",
+    ),
+    "disk": (OSError(5, "I/O error"), "s3://b/a.parquet cannot be read: Input/output error"),
+    "damage": (OSError("Corrupt snappy compressed data."), "is not a whole Parquet or Arrow file"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_may_go_well_again_is_not_taken_for_damage_and_tried_three_times(name: str) -> None:
+    error, said = FAILURES[name]
+    tries: list[object] = []
+
+    def read(item: object) -> None:
+        tries.append(item)
+        with damaged("s3://b/a.parquet"):
+            raise error
+
+    with pytest.raises(SourceError, match=said):
+        tried(read, 1)
+    assert len(tries) == (1 if name == "damage" else 3)
 
 
 def test_a_file_of_another_survey_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,17 @@ def _secret(path: Path | None) -> bytes | None:
     if path is None:
         return None
     if not path.exists():
-        secret = secrets.token_bytes(32)
-        with writing(path, private=True) as file:
-            file.write(secret.hex().encode() + b"\n")
-        return secret
+        made = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        with writing(made, private=True) as file:
+            file.write(secrets.token_hex(32).encode() + b"\n")
+        try:
+            os.link(made, path)  # unless another job has made one meanwhile: then both use that
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            made.replace(path)
+        finally:
+            made.unlink(missing_ok=True)
     try:
         return check_secret(bytes.fromhex(path.read_text("ascii")))
     except ValueError:

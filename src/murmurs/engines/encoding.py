@@ -21,6 +21,7 @@ import numpy as np
 from murmurs.boundary.checks import shown
 from murmurs.boundary.texts import listed, meant, numbered
 from murmurs.engines.batches import batches
+from murmurs.engines.job import check_ids
 from murmurs.engines.repeats import shards_for
 from murmurs.engines.running import Total, compare, named
 from murmurs.engines.scratch import Scratch, new_folder, scratch
@@ -111,8 +112,12 @@ class Encoder:
         return pyarrow.RecordBatch.from_arrays([own.take(order) for own in columns], schema=schema)
 
     def _order(self, part: AnyPart, first: int, n: int) -> Integers:
-        """Return an order of rows that only the secret tells, and that is the same in every run."""
-        seed = Derived(self.secret, "order of rows", part.number, first).take(32)
+        """Return an order of rows that only the secret tells, and that is the same in every run.
+
+        Another survey has another order: places do not tell whose reports belong together.
+        """
+        context = ("order of rows", self._about[FINGERPRINT], part.number, first)
+        seed = Derived(self.secret, *context).take(32)
         return np.random.default_rng(int.from_bytes(seed, "little")).permutation(n)
 
     def _reports(
@@ -177,7 +182,9 @@ def encode(
     encoder = encoder_of(survey, found, **given)
     with new_folder(target) as folder, scratch(given.get("scratch")) as notes:
         hashing = hashing_for(found.rows, notes)
-        written = total(partial(_write, encoder, folder, hashing), found.parts, Written())
+        empty = {part.name: found.schemas[part.name] for part in found.parts if not part.rows}
+        task = partial(_write, encoder, folder, hashing, empty)
+        written = total(task, found.parts, Written())
         suspects = find_suspects(total, hashing, written.hashes)
         if suspects:
             shards = shards_for(found.rows, notes, encoder.key, only=(hashing, suspects))
@@ -196,10 +203,10 @@ def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encod
             "that runs twice must give the same reports, or whoever sees both sees epsilon twice. "
             "A row number is no such key, nor a time: make a column of ids first"
         )
-    keep = given.get("keep", ())
-    kept = (keep,) if isinstance(keep, str) else tuple(keep)
+    keep, secret = given.get("keep", ()), given.get("secret")
+    kept = (keep,) if isinstance(keep, str) else tuple(dict.fromkeys(keep))
     asked = sources_of(survey, given.get("columns"))
-    check_kept([name for name in kept if name != key], asked, survey)
+    check_kept(kept, asked, survey)
     encoder = Encoder(
         survey,
         asked,
@@ -208,7 +215,7 @@ def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encod
         dict(given.get("missing") or {}),
         dict(given.get("unknown") or {}),
         given.get("drop_missing", False),
-        check_secret(given.get("secret") or secrets.token_bytes(32)),
+        secrets.token_bytes(32) if secret is None else check_secret(secret),
     )
     for question in (question for source in asked for question in source.questions):
         missing = encoder.missing.get(question.name)
@@ -222,6 +229,9 @@ def encoder_of(survey: Survey, found: Found, **given: Unpack[Encoding]) -> Encod
                     f"{name} has no column called {shown(column)}; it has "
                     f"{listed(tuple(schema.names))}{meant(column, schema.names)}"
                 )
+            if schema.names.count(column) > 1:
+                raise SourceError(f"{name} has several columns called {shown(column)}")
+    check_ids(key, found)
     return encoder
 
 
@@ -247,8 +257,10 @@ class Written:
         return Written(self.tally + other.tally, self.hashes + other.hashes)
 
 
-def _write(encoder: Encoder, folder: Scratch, hashing: Hashing, part: AnyPart) -> Written:
-    """Encode a part, and write its file; on a worker."""
+def _write(
+    encoder: Encoder, folder: Scratch, hashing: Hashing, empty: Mapping[str, Any], part: AnyPart
+) -> Written:
+    """Encode a part, and write its file; on a worker. ``empty`` has schemas of files of no rows."""
     from pyarrow.parquet import ParquetWriter
 
     tally, keys, writer = Tally(), Writer(hashing, part), None
@@ -262,6 +274,8 @@ def _write(encoder: Encoder, folder: Scratch, hashing: Hashing, part: AnyPart) -
             writer.write_batch(encoder.encoded(part, first, batch, tally))
             keys.put(batch.column(encoder.key))
             tally.rows += batch.num_rows
+        if writer is None:
+            ParquetWriter(file, encoder.schema(empty[part.name])).close()
     return Written(tally, keys.close())
 
 

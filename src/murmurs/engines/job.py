@@ -91,7 +91,7 @@ def plan(
             done.add((part.name, part.partition))
             _check(job, part, found.schemas[part.name])
     if id is not None:
-        _check_ids(id, found)
+        check_ids(id, found)
     return job
 
 
@@ -168,7 +168,7 @@ def _check_types(job: Job, part: AnyPart, schema: Any) -> None:
             )
 
 
-def _check_ids(name: str, found: Found) -> None:
+def check_ids(name: str, found: Found) -> None:
     """Refuse ids that are numbers in one file and texts in another: they cannot be compared."""
     first: tuple[str, bool] | None = None
     for file, schema in found.schemas.items():

@@ -8,18 +8,18 @@ all files so far are beside it.
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from murmurs.boundary.checks import shown
+from murmurs.boundary.locks import locked
 from murmurs.boundary.writing import writing
 from murmurs.engines.job import Job
 from murmurs.engines.repeats import Ids, ids_of
@@ -150,29 +150,14 @@ def opened(folder: str | Path | None) -> Iterator[Ledger | None]:
         raise ValueError(f"memory is a folder of this computer, not {shown(str(folder))}")
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    with (path / LOCK).open("ab") as file:
+    with ExitStack() as stack:
         try:
-            _lock(file)
-        except OSError:
+            stack.enter_context(locked(path / LOCK))
+        except BlockingIOError:
             raise ValueError(
                 f"another job counts with the memory {path}: wait until it is done"
             ) from None
         yield _read(path)
-
-
-if os.name == "nt":  # pragma: no cover
-
-    def _lock(file: IO[bytes]) -> None:
-        import msvcrt
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-
-else:
-
-    def _lock(file: IO[bytes]) -> None:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # closing the file unlocks it
 
 
 def _read(path: Path) -> Ledger:

@@ -97,12 +97,13 @@ def totals(workers: int | None, progress: Progress | None) -> Total:
     def total(task: Callable[[Any], R], items: Sequence[Any], start: R) -> R:
         found = start
         with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
-            running = [pool.submit(tried, task, item) for item in items]
+            running = {pool.submit(tried, task, item) for item in items}
             try:
                 for done, one in enumerate(as_completed(running), 1):
+                    running.remove(one)  # what it returned is not needed any more
                     found = found + one.result()  # type: ignore[operator]
                     if progress is not None:
-                        progress(done, len(running))
+                        progress(done, len(items))
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise

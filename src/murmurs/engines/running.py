@@ -30,7 +30,7 @@ from murmurs.engines.repeats import (
     write_ids,
 )
 from murmurs.engines.scratch import scratch
-from murmurs.engines.sources import AnyPart, Found, SourceError, find
+from murmurs.engines.sources import AnyPart, Found, SourceError, UnreachableError, find
 from murmurs.engines.suspects import Hashes, Hashing, Writer, find_suspects, hashing_for
 from murmurs.engines.tally import Refusal, Tally
 from murmurs.files.segments import Segment
@@ -266,7 +266,7 @@ def tried(task: Callable[[Any], R], item: Any) -> R:
     for _ in range(_TRIES - 1):
         try:
             return task(item)
-        except FailedError:
+        except (FailedError, UnreachableError):
             continue
     return task(item)
 

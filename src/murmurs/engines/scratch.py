@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -13,8 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from murmurs.boundary.locks import locked
 from murmurs.boundary.writing import ending_by_exception
 from murmurs.engines.sources import SourceError, of_address, reached
+
+_LOCK = ".lock"  # in a new folder, as long as its job runs
+_TRIES = 3
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,21 @@ class Scratch:
 
         whole = []
         for entry in self.filesystem.get_file_info(FileSelector(self.folder)):
-            if entry.base_name.startswith("."):
-                self.filesystem.delete_file(entry.path)
-            else:
+            if not entry.base_name.startswith("."):
                 whole.append(entry)
+            elif entry.base_name != _LOCK:
+                self.filesystem.delete_file(entry.path)
         if isinstance(self.filesystem, LocalFileSystem):
             self.filesystem.move(self.folder, path)
+            Path(path, _LOCK).unlink(missing_ok=True)
             return
         self.filesystem.create_dir(path)
-        for entry in whole:
-            self.filesystem.move(entry.path, f"{path}/{entry.base_name}")
+        try:
+            for entry in whole:
+                self.filesystem.move(entry.path, f"{path}/{entry.base_name}")
+        except BaseException:
+            _delete(self.filesystem, path)
+            raise
         self.filesystem.delete_dir(self.folder)
 
     def write(self, name: str, *data: Any) -> None:
@@ -118,58 +126,79 @@ def new_folder(target: str | Path) -> Iterator[Scratch]:
     On an object store, where folders cannot be renamed, its files appear one after another. A job
     that is killed leaves its folder under a hidden name; here, the next job deletes it.
     """
-    from pyarrow.fs import FileType, LocalFileSystem
+    from pyarrow.fs import LocalFileSystem
 
     filesystem, path = _located(target)
+    _check_new(filesystem, path, target)
+    before, _, name = path.rpartition("/")
+    start = f"{before}/.murmurs-{name}-"
+    made = Scratch(start + secrets.token_hex(8), filesystem)
+    is_local = isinstance(filesystem, LocalFileSystem) and os.name != "nt"
+    with ending_by_exception():
+        made.create()
+        try:
+            with locked(Path(made.folder, _LOCK)) if is_local else nullcontext():
+                if is_local:
+                    _delete_abandoned(start, made.folder, target)
+                    _check_new(filesystem, path, target)  # another job may have been done by now
+                yield made
+                made.rename(path)
+        except BaseException:
+            _delete(filesystem, made.folder)
+            raise
+
+
+def _check_new(filesystem: Any, path: str, target: str | Path) -> None:
+    from pyarrow.fs import FileType
+
     with reached(str(target)):
         there = filesystem.get_file_info(path).type != FileType.NotFound
     if there:
         raise FileExistsError(f"{target} exists: give a new folder")
-    before, _, name = path.rpartition("/")
-    made = Scratch(f"{before}/.murmurs-{name}-{secrets.token_hex(8)}", filesystem)
-    is_local = isinstance(filesystem, LocalFileSystem)
-    if is_local:
-        _delete_abandoned(before, f".murmurs-{name}-")
-    with ending_by_exception():
-        made.create()
-        try:
-            with _locked(made.folder) if is_local else nullcontext():
-                yield made
-                made.rename(path)
-        except BaseException:
-            filesystem.delete_dir(made.folder)
-            raise
 
 
-def _delete_abandoned(folder: str, start: str) -> None:
+def _delete_abandoned(start: str, own: str, target: str | Path) -> None:
     """Delete what jobs that were killed have left: reports of answers that are encoded again.
 
-    A job that still runs has a lock on its folder.
+    A job that still runs has a lock on its folder. The caller has one already, so of two jobs that
+    start together at least one is refused here.
     """
-    if os.name == "nt":  # pragma: no cover - no folder can be locked there
-        return
-    with suppress(OSError):
-        found = [entry.path for entry in os.scandir(folder) if entry.name.startswith(start)]
-        for path in found:
-            if re.fullmatch("[0-9a-f]{16}", path.rpartition(start)[2]):
-                with suppress(OSError), _locked(path):
-                    shutil.rmtree(path, ignore_errors=True)
+    from pyarrow.fs import LocalFileSystem
+
+    for path in map(str, Path(start).parent.iterdir()):
+        if path == own or not re.fullmatch(re.escape(start) + "[0-9a-f]{16}", path):
+            continue
+        try:
+            with locked(Path(path, _LOCK)):
+                _delete(LocalFileSystem(), path)
+        except FileNotFoundError:  # its job is done
+            continue
+        except BlockingIOError:
+            raise FileExistsError(
+                f"another job writes {target}: wait until it is done, or give another folder"
+            ) from None
+        except PermissionError:
+            raise _left(path) from None
 
 
-@contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Lock a folder, which fails if another job has."""
-    if os.name == "nt":  # pragma: no cover
-        yield
-        return
-    import fcntl
+def _delete(filesystem: Any, folder: str) -> None:
+    """Delete a folder, into which tasks that still run may write meanwhile."""
+    from pyarrow.fs import FileType
 
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
+    for _ in range(_TRIES):
+        with suppress(OSError):
+            filesystem.delete_dir(folder)
+        with suppress(OSError):
+            if filesystem.get_file_info(folder).type == FileType.NotFound:
+                return
+    raise _left(folder)
+
+
+def _left(folder: str) -> SourceError:
+    return SourceError(
+        f"{folder} has reports of a job that did not end, and could not be deleted: delete it, "
+        "since whoever sees them beside those of another job sees epsilon twice"
+    )
 
 
 def _located(where: str | Path) -> tuple[Any, str]:

@@ -9,6 +9,7 @@ for another survey are refused then.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,9 @@ _NO_ACCESS = (
     "AuthorizationFailure",
     "metadata.google.internal",
 )
+_OF_STORES = ("AWS Error", "google::cloud", "Azure Error")
+"""What an error of a store says, and that of a damaged file does not."""
+
 _SETTINGS = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "gcs": "GOOGLE_APPLICATION_CREDENTIALS",
@@ -104,7 +108,9 @@ class Part:
 
     def version_now(self) -> Version:
         """Return the version of the file as it is now."""
-        return _version(self.filesystem.get_file_info(self.inside), self.path)
+        with reached(self.path):
+            entry = self.filesystem.get_file_info(self.inside)
+        return _version(entry, self.path)
 
     def check_unchanged(self) -> None:
         """Refuse a file that was replaced or written to since it was looked at."""
@@ -179,6 +185,7 @@ def find(sources: object, *, filesystem: Any = None, rows: int = ROWS) -> Found:
     _arrow()
     parts: list[AnyPart] = []
     schemas: dict[str, Any] = {}
+    names: dict[object, str] = {}
     for number, one in enumerate(_each(sources), 1):
         if hasattr(one, "schema") and hasattr(one, "num_rows"):
             table = InMemory(len(parts), f"table {number}", _as_table(one))
@@ -188,12 +195,27 @@ def find(sources: object, *, filesystem: Any = None, rows: int = ROWS) -> Found:
         files = list(_files(one, filesystem))
         with ThreadPoolExecutor(_PLANNERS) as pool:
             looked = pool.map(lambda file: _cut(*file, rows=rows), files)
-            for (_, path, *_), (own, schema) in zip(files, looked, strict=True):
+            for (within, path, entry, _), (own, schema) in zip(files, looked, strict=True):
+                before = names.setdefault(_identity(within, path, entry), path)
+                if before != path:
+                    raise SourceError(f"{before} and {path} are one file, and would count twice")
                 if path in schemas:
                     raise SourceError(f"{path} is given twice, and would be counted twice")
                 schemas[path] = schema
                 parts += [_numbered(part, len(parts) + i) for i, part in enumerate(own)]
     return Found(tuple(parts), schemas)
+
+
+def _identity(filesystem: Any, path: str, entry: Any) -> object:
+    """Return what tells a file from others: here a file may have several names, such as links."""
+    from pyarrow.fs import LocalFileSystem
+
+    if not isinstance(filesystem, LocalFileSystem):
+        return path
+    with contextlib.suppress(OSError):
+        about = Path(entry.path).stat()
+        return about.st_dev, about.st_ino
+    return path
 
 
 def _numbered(part: Part, number: int) -> Part:
@@ -329,6 +351,8 @@ def reached(source: str) -> Iterator[None]:
     except FileNotFoundError:
         raise
     except OSError as error:
+        if error.errno is not None:
+            raise UnreachableError(f"{name} cannot be read: {os.strerror(error.errno)}") from None
         if any(word in str(error) for word in _NO_ACCESS):
             settings = _SETTINGS.get(
                 name.partition("://")[0], "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -428,7 +452,12 @@ def damaged(path: str) -> Iterator[None]:
         raise
     except FileNotFoundError:
         raise SourceError(f"{path} is gone: count again when nothing removes files") from None
-    except (ArrowException, OSError):
+    except (ArrowException, OSError) as error:
+        if isinstance(error, OSError) and (
+            error.errno is not None or any(word in str(error) for word in _OF_STORES)
+        ):
+            with reached(path):
+                raise
         raise SourceError(
             f"{path} is not a whole Parquet or Arrow file: it is cut off, damaged or of another "
             "kind"
