@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from murmurs.engines import SourceError, local, suspects
+from murmurs.engines import SourceError, local, repeats, suspects
 from murmurs.engines.suspects import Hashing
-from tests.engines.made import DRINK, ONE, drinks, of, plain
+from tests.engines.made import DRINK, ONE, drinks, of, plain, written
 
 SEED = 12345
 LARGE = [b"x" * 16, bytes(range(16))]
@@ -88,3 +88,22 @@ def test_equal_hashes_of_different_ids_do_no_harm(
     assert plain(counted) == {(): {"drink": of(DRINK, drinks(90)[:80])}}
     people = pa.table({"drink": ["tea"] * 80, "id": [f"person {i}" for i in range(80)]})
     assert local.encode(people, tmp_path / "out", ONE, key="id").rows == 80
+
+
+def test_an_id_that_most_rows_share_fills_no_shard(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(suspects, "_USUAL", 16)
+    monkeypatch.setattr(suspects, "PER_SHARD", 64)
+    ids = [i if i % 8 == 0 else 5 for i in range(2000)]
+    expected = of(DRINK, drinks(2000)[[0, 1, *range(8, 2000, 8)]])
+    table = pa.table({"drink": drinks(2000), "id": ids})
+    assert plain(local.count(table, ONE, id="id")) == {(): {"drink": expected}}
+    path = written(tmp_path / "a.parquet", table)
+    counted = local.count(path, ONE, id="id", memory=tmp_path / "memory")
+    assert (plain(counted), counted.repeated) == ({(): {"drink": expected}}, 1749)
+    entries = 251 * repeats._ENTRY.itemsize
+    assert (tmp_path / "memory/ids/ids-0-0").stat().st_size == repeats._HEAD + entries
+    ordered = np.array([1, 1, 9, 8, 9, 9, 8, 9] + [9] * 200, np.uint64)
+    found, ends = suspects._twice_at_most(ordered, np.array([0, 2, *[208] * 7]))
+    assert (found.tolist(), ends.tolist()) == ([1, 1, 8, 8, 9, 9], [0, 2, *[6] * 7])

@@ -76,7 +76,7 @@ def shards_for(
 
 
 def write_ids(shards: Shards, part: AnyPart) -> int:
-    """Write the ids of a part; return their number."""
+    """Write the ids of a part; return how many of them came just before, in the same file."""
     waiting: list[Any] = []
     size = written = total = 0
     for first, batch in batches(part, [shards.identity], shards.identity):
@@ -90,10 +90,10 @@ def write_ids(shards: Shards, part: AnyPart) -> int:
             size += end - start
             start = end
             if size == _CHUNK:
-                total += _write(shards, f"ids-{part.number}-{written}", waiting)
+                total += _write(shards, f"{part.number}-{written}", waiting)
                 waiting, size, written = [], 0, written + 1
     if size:
-        total += _write(shards, f"ids-{part.number}-{written}", waiting)
+        total += _write(shards, f"{part.number}-{written}", waiting)
     return total
 
 
@@ -117,14 +117,27 @@ def _entries(shards: Shards, part: AnyPart, first: int, column: Any) -> Any:
 
 
 def _write(shards: Shards, name: str, waiting: list[Any]) -> int:
+    """Write ids, each once, and the rows that have one again: many rows may share an id."""
     entries = np.concatenate(waiting)
     hashes = shards.hashed(entries["high"], entries["low"])
-    order = np.argsort(hashes)
+    order = np.argsort(hashes, kind="stable")
+    entries, hashes = entries[order], hashes[order]
+    again = _again(entries)
+    shards.scratch.write(f"again-{name}", entries["row"][again])
+    entries, hashes = entries[~again], hashes[~again]
     width = 64 - (_BUCKETS - 1).bit_length()
     starts = np.arange(_BUCKETS, dtype=np.uint64) << np.uint64(width)
-    ends = [*np.searchsorted(hashes[order], starts).tolist(), len(entries)]
-    shards.scratch.write(name, np.array(ends, "<u8"), entries[order])
-    return len(entries)
+    ends = [*np.searchsorted(hashes, starts).tolist(), len(entries)]
+    shards.scratch.write(f"ids-{name}", np.array(ends, "<u8"), entries)
+    return int(again.sum())
+
+
+def _again(entries: Any) -> Any:
+    """Return which of some sorted entries have the id of the one before."""
+    again = np.zeros(len(entries), np.bool_)
+    high, low = entries["high"], entries["low"]
+    again[1:] = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
+    return again
 
 
 def _keys(column: Any) -> Any:
@@ -163,10 +176,8 @@ def find_repeats(shards: Shards, ids: tuple[Ids, ...], shard: int) -> int:
         found += [_shard(shards, f"ids-{own.part}-{number}", shard) for number in range(own.files)]
     entries = np.concatenate(found)
     order = np.lexsort((entries["row"], entries["part"], entries["low"], entries["high"]))
-    high, low = entries["high"][order], entries["low"][order]
-    again = np.zeros(len(order), np.bool_)
-    again[1:] = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
-    lost = entries[order[again]]
+    entries = entries[order]
+    lost = entries[_again(entries)]
     lost = lost[np.argsort(lost["part"], kind="stable")]
     shards.scratch.write(f"repeats-{shard}", lost)
     return len(lost)
@@ -181,11 +192,12 @@ def _shard(shards: Shards, name: str, shard: int) -> Any:
     return np.frombuffer(shards.scratch.read(name, _HEAD + start, end - start), _ENTRY)
 
 
-def repeats_of(shards: Shards, part: int) -> Integers:
+def repeats_of(shards: Shards, part: Ids) -> Integers:
     """Return the rows of a part to leave out, sorted."""
-    found = [np.zeros(0, np.uint64)]
+    names = [f"again-{part.part}-{number}" for number in range(part.files)]
+    found = [np.frombuffer(shards.scratch.read(name), "<u8") for name in names]
     for shard in range(shards.count):
         lost = np.frombuffer(shards.scratch.read(f"repeats-{shard}"), _ENTRY)
-        start, end = np.searchsorted(lost["part"], [part, part + 1])
+        start, end = np.searchsorted(lost["part"], [part.part, part.part + 1])
         found.append(lost["row"][start:end])
-    return np.sort(np.concatenate(found)).astype(np.int64)
+    return np.sort(np.concatenate([np.zeros(0, np.uint64), *found])).astype(np.int64)

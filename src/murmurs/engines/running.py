@@ -228,13 +228,13 @@ def _hashes(hashing: Hashing, identity: str, part: AnyPart) -> Hashes:
 
 def compare(total: Total, shards: Shards, parts: Sequence[AnyPart], before: Sequence[Ids]) -> int:
     """Find the rows whose ids came before, and return their number."""
-    total(partial(_ids, shards), parts, 0)
+    found = total(partial(_ids, shards), parts, 0)
     ids = (*before, *map(ids_of, parts))
-    return total(partial(find_repeats, shards, ids), range(shards.count), 0)
+    return found + total(partial(find_repeats, shards, ids), range(shards.count), 0)
 
 
 def _ids(shards: Shards, part: AnyPart) -> int:
-    """Write the ids of a part on a worker."""
+    """Write the ids of a part on a worker; return how many of them it has again."""
     with named(part):
         return write_ids(shards, part)
 
@@ -242,7 +242,7 @@ def _ids(shards: Shards, part: AnyPart) -> int:
 def _count(job: Job, shards: Shards | None, part: AnyPart) -> Tally:
     """Count a part on a worker."""
     with named(part):
-        without = None if shards is None else repeats_of(shards, part.number)
+        without = None if shards is None else repeats_of(shards, ids_of(part))
         return count_part(job, part, without)
 
 

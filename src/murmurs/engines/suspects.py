@@ -32,6 +32,7 @@ MOST = 2**20
 
 _CHUNK = 2**20  # hashes that are in one file
 _SHARDS = 2**14  # the most of them
+_USUAL = 2**12  # hashes by which a shard of a file may exceed the others
 _WORD = 8
 
 
@@ -135,9 +136,26 @@ class Writer:
 
     def _write(self) -> None:
         ordered, ends = kernels.load().sharded(self._waiting[: self._size], self._hashing.count)
+        ordered, ends = _twice_at_most(ordered, ends)
         name = f"hashes-{self._part.number}-{self._files}"
         self._hashing.scratch.write(name, ends.astype("<i8"), ordered.astype("<u8", copy=False))
         self._size, self._files = 0, self._files + 1
+
+
+def _twice_at_most(hashes: U64, ends: Any) -> tuple[U64, Any]:
+    """Return hashes sorted into shards, each at most twice where a shard is far too large.
+
+    So many rows may share an id, such as an empty one, that its shard would not fit in memory.
+    """
+    sizes = np.diff(ends)
+    large = np.flatnonzero(sizes > 4 * (len(hashes) // len(sizes)) + _USUAL)
+    if not len(large):
+        return hashes, ends
+    pieces = np.split(hashes, ends[1:-1])
+    for shard in large.tolist():
+        own = np.sort(pieces[shard])
+        pieces[shard] = own[np.append([True, True], own[2:] != own[:-2])]
+    return np.concatenate(pieces), np.cumsum([0, *map(len, pieces)])
 
 
 @dataclass(frozen=True)
