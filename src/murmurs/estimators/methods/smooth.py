@@ -85,9 +85,10 @@ def smooth(
     >>> people = (10_000 * np.exp(-((np.arange(50) - 20) ** 2) / 100)).astype(int)
     >>> counts = age.simulate(people, np.random.default_rng(1))
     >>> truth = people / people.sum()
-    >>> [round(float(abs(mm.estimate(counts, name).shares - truth).sum()), 2)
-    ...  for name in ("smooth", "shrinkage")]
-    [0.05, 0.13]
+    >>> for name in ("smooth", "shrinkage"):
+    ...     print(round(float(abs(mm.estimate(counts, name).shares - truth).sum()), 2))
+    0.05
+    0.13
     """
     tolerance = real(tolerance, "tolerance", 0.0, 1e9)
     counts = _on_a_line(counts)
