@@ -37,5 +37,5 @@ def _most_likely(counts: Counts) -> Estimate:
     """Return the most likely shares, without a warning: noise dominates single ones, not sums."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoiseDominates)
-        found = em(counts, tolerance=0.5, why="neighbouring answers have nearly the same reports")
+        found = em(counts, why="neighbouring answers have nearly the same reports")
     return dataclasses.replace(found, notes=found.fit.notes)
