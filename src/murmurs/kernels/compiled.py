@@ -136,7 +136,7 @@ def _small_subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) ->
     """Do what `subsets` does for k up to 128, twice as fast: the bits stay in two registers."""
     used = 0
     limits = np.empty(w + 1, np.uint32)
-    for d in range(w + 1):
+    for d in range(1, w + 1):
         limits[d] = np.uint32(2**32 % (k - w + d))
     one, half, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(len(own)):
@@ -180,7 +180,7 @@ def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
     # Indices are unsigned: numba would test signed ones for being negative at every access.
     used = 0
     limits = np.empty(w + 1, np.uint32)
-    for d in range(w + 1):
+    for d in range(1, w + 1):
         limits[d] = np.uint32(2**32 % (k - w + d))
     flat = out.reshape(-1)
     flat[:] = 0

@@ -105,7 +105,8 @@ def subsets(own: I64, k: int, w: int, words: U32, spare: U32, out: U8) -> int:
     n = len(own)
     forced = own >= 0
     draws = np.empty((n, w), np.int64)
-    last = k - w + np.arange(w) - forced[:, None]  # the largest number that each draw may give
+    # The largest number that each draw may give; the first one of a forced row is not used.
+    last = np.maximum(k - w + np.arange(w) - forced[:, None], 0)
     used = 0
     product = words.reshape(n, w).astype(np.uint64) * (last + 1).astype(np.uint64)
     draws[:] = product >> np.uint64(32)

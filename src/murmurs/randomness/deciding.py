@@ -45,7 +45,7 @@ def last_of_draws(own: NDArray[np.int64], k: int, w: int) -> NDArray[np.int64]:
 
     It is that of the kernel `subsets`, whose first draw is not used if ``own`` is a member.
     """
-    return np.asarray(k - w + np.arange(w) - (own >= 0)[:, None])
+    return np.maximum(k - w + np.arange(w) - (own >= 0)[:, None], 0)
 
 
 def planes_of(throws: U64, unit: int, digits: int) -> U64:
