@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import murmurs as mm
 from murmurs.scales.resolution import FEWEST, MOST, chosen_width, mean_error
 
 
@@ -42,7 +43,7 @@ def test_the_reason_is_the_one_that_decided() -> None:
 def test_the_error_of_a_mean_is_that_of_the_square_wave(epsilon: float) -> None:
     """Against the variance that numerical integration of the mechanism's density has."""
     a = math.exp(epsilon)
-    b = (epsilon * a - a + 1) / (2 * a * (a - 1 - epsilon))
+    b = mm.SquareWave(k=2000, epsilon=epsilon).b / 2000
     report = np.linspace(-b, 1 + b, 200_001)
     answers = (np.arange(50) + 0.5) / 50
     low = 1 / (2 * b * a + 1)

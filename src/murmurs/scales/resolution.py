@@ -20,7 +20,7 @@ def chosen_width(
 
     Narrower buckets cost no accuracy of means and quantiles, but each bucket by itself is known
     less; buckets that are wider than the mean is uncertain blur it. The standard error of the mean
-    is that of the square wave mechanism (Li et al. 2020) for answers that are spread evenly.
+    is that of `SquareWave` for answers that are spread evenly.
 
     >>> chosen_width(100.0, whole=False, epsilon=1.0, people=10_000)
     (1.0, 'that is how uncertain the mean of 10,000 people will be')
@@ -43,13 +43,16 @@ def chosen_width(
 
 def mean_error(epsilon: float) -> float:
     """Return the standard error of the mean of one report, in units of the range, about."""
-    a = math.exp(min(epsilon, 30.0))
-    reach = (epsilon * a - a + 1) / (2 * a * (a - 1 - epsilon)) if epsilon > 1e-3 else 0.5
-    weight = 2 * reach * a + 1  # of the window, and of everything else
-    truth = 2 * reach * (a - 1) / weight
+    a, far = math.exp(min(epsilon, 30.0)), reach(epsilon)
+    truth = 2 * far * (a - 1) / (2 * far * a + 1)
     # The report is uniform on the window with probability `truth`, else on the whole line.
-    spread = truth * (1 / 12 + reach**2 / 3) + (1 - truth) * (1 + 2 * reach) ** 2 / 12
+    spread = truth * (1 / 12 + far**2 / 3) + (1 - truth) * (1 + 2 * far) ** 2 / 12
     return math.sqrt(spread) / max(truth, 1e-9)
+
+
+def reach(epsilon: float) -> float:
+    """Return how far a window of `SquareWave` reaches to each side, as a part of the range."""
+    return min(0.5, 0.56 * math.exp(-epsilon / 2))
 
 
 def _round(width: float, whole: bool) -> float:

@@ -18,6 +18,7 @@ from murmurs.numerics.arrays import Integers
 from murmurs.numerics.sampling import split_uniformly
 from murmurs.randomness.bulk import Bulk
 from murmurs.randomness.verbs import Randomness
+from murmurs.scales.resolution import reach
 from murmurs.wire import Category, Reports
 
 
@@ -134,9 +135,9 @@ def window(k: int, epsilon: float, circular: bool) -> int:
     >>> 2 * window(24, 1.0, circular=True) + 1
     11
     """
-    reach = min(0.5, 0.56 * math.exp(-epsilon / 2))
+    far = reach(epsilon)
     if not circular:
-        return min((k - 1) // 2, round(k * reach))
-    best = k * 2 * reach / (1 + 2 * reach)
+        return min((k - 1) // 2, round(k * far))
+    best = k * 2 * far / (1 + 2 * far)
     inverting = [width for width in range(1, k, 2) if math.gcd(width, k) == 1]
     return min(inverting, key=lambda width: abs(width - best)) // 2
