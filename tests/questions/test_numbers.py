@@ -156,6 +156,14 @@ def test_durations_of_every_form_are_seconds(form: str) -> None:
     assert DELAY.numbers(SECONDS[form]).tolist() == [1]
 
 
+def test_years_are_no_durations() -> None:
+    years = np.array([1, 1], "timedelta64[Y]")
+    with pytest.raises(ValueError, match="2 of 2 answers to question 'delay' are not a duration"):
+        DELAY.encode_many(years)
+    with pytest.raises(ValueError, match="this is not an answer to 'delay'"):
+        DELAY.encode(years[0])
+
+
 STRANGE: dict[str, Any] = {
     "outside": [5, 171],
     "negative": [5, -71],

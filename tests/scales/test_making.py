@@ -128,6 +128,13 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"range": (0, 10), "width": -1}, "it must be a positive whole number"),
     ({"range": (0, 10), "width": 2.5, "whole": True}, "is 2.5: it must be a positive whole number"),
     ({"range": (0.0, 10.0), "width": "wide"}, "is 'wide': it must be positive"),
+    ({"range": (0, 100), "width": "5"}, "is '5': it must be positive"),
+    ({"range": ("2027-01-01", "2027-02-01"), "width": [7]}, "is \\[7\\]: it must be a positive"),
+    (
+        {"range": ("2027-01-01", "2027-02-01"), "width": dt.timedelta(days=1, hours=5)},
+        "it must be a positive whole number",
+    ),
+    ({"range": ("9990-01-01", "9999-12-31"), "width": "year"}, "is after 9999-12-31"),
     ({"range": (0, 10**6), "width": 1}, "are 1,000,001 in the range .* at most 1,000"),
     ({"range": (0, 10), "buckets": 12}, "there are only 11 whole numbers for 12 buckets"),
     ({"range": (0, 10), "buckets": 1}, "buckets must be from 2 to 1000, not 1"),
@@ -147,9 +154,11 @@ def test_what_makes_no_scale_is_refused_with_the_way_out(given: dict[str, Any], 
     ("given", "said"),
     [
         ({"range": (0, "ten")}, "question 'q' has 'ten' where a number must be"),
+        ({"range": (0, "10")}, "question 'q' has '10' where a number must be"),
+        ({"edges": ["0", 5, 10]}, "question 'q' has '0' where a number must be"),
         ({"range": ("2027-01-01", 5)}, "has 5 where a date must be"),
         ({"range": (dt.timedelta(1), "x")}, "has 'x' where a duration must be"),
-        ({"range": 100}, "range of question 'q' are a list, not 100"),
+        ({"range": 100}, "the ends of the range of question 'q' are a list, not 100"),
         ({"edges": "0-10"}, "edges of question 'q' are a list, not '0-10'"),
         ({"range": (True, 5)}, "has True where a number must be"),
         ({"range": (0, 10), "buckets": 2.5}, "buckets must be a whole number, not 2.5"),
@@ -158,6 +167,12 @@ def test_what_makes_no_scale_is_refused_with_the_way_out(given: dict[str, Any], 
 def test_values_of_another_type_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(TypeError, match=said):
         made(**given)
+
+
+def test_durations_are_asked_for_by_a_truth_value() -> None:
+    given: Any = "yes"
+    with pytest.raises(TypeError, match="durations must be True or False, not 'yes'"):
+        Question("q", range=(0, 60), durations=given, epsilon=1.0)
 
 
 def test_scores_must_fit_the_labels() -> None:

@@ -30,6 +30,15 @@ def test_decimals_are_interpolated(part: float, number: float) -> None:
     assert quantile_at(Scale((0.0, 10.0, 20.0)), np.array([0.5, 1.0]), part) == number
 
 
+def test_the_last_digit_of_a_sum_does_not_move_a_quantile_past_empty_buckets() -> None:
+    """0.4 + 0.3 + 0.2 is below 0.9: the quantile would jump to the last bucket."""
+    below = np.cumsum([0.4, 0.3, 0.2, 0.0, 0.1])
+    assert below[2] < 0.9
+    ends = (0.0, 10.0, 20.0, 30.0, 40.0, 50.0)
+    assert quantile_at(Scale(ends, whole=True), below, 0.9) == 29.0
+    assert quantile_at(Scale(ends), below, 0.9) == 30.0
+
+
 def test_quantiles_in_open_ended_buckets_are_infinite() -> None:
     below = np.array([0.3, 0.6, 1.0])
     for scale in (

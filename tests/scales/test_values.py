@@ -47,6 +47,9 @@ READ: list[tuple[Any, Kind, float | None]] = [
     (2, "dates", None),
     (dt.timedelta(minutes=1.5), "durations", 90.0),
     (np.timedelta64(1500, "ms"), "durations", 1.5),
+    (np.timedelta64("NaT"), "durations", None),
+    (np.timedelta64("NaT", "s"), "durations", None),
+    (np.timedelta64(1, "Y"), "durations", None),
     (90, "durations", 90.0),
     ("90", "durations", 90.0),
     ("1:30", "durations", 5400.0),
@@ -54,6 +57,9 @@ READ: list[tuple[Any, Kind, float | None]] = [
     ("1:-30", "durations", None),
     ("1:2:3:4", "durations", None),
     ("1:", "durations", None),
+    ("1:60", "durations", None),
+    ("1:00:60", "durations", None),
+    ("100:59:59", "durations", 363599.0),
 ]
 
 

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 MISSING = -1
 """The code of a value that is not there: None, NaN, NA, null."""
 
+UNEQUAL = ("Y", "M", "generic")
+"""The units of NumPy's durations that are no number of seconds."""
+
 _PACKAGES = ("pandas", "polars", "pyarrow")
 
 
@@ -380,9 +383,11 @@ def _as_numbers(values: NDArray[Any], kind: str) -> NDArray[np.float64] | None:
         days = values.astype("datetime64[D]")
         return np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64))
     if own == "m":
-        return (
-            np.asarray(values / np.timedelta64(1, "s"), np.float64) if kind == "durations" else None
-        )
+        if kind != "durations":
+            return None
+        if np.datetime_data(values.dtype)[0] in UNEQUAL:
+            return np.full(len(values), np.inf)  # which no scale takes
+        return np.asarray(values / np.timedelta64(1, "s"), np.float64)
     if own == "f" and values.itemsize < 8:  # as the decimals they show: 0.7 must be on the edge 0.7
         distinct, places = np.unique(values, return_inverse=True)
         return distinct.astype(str).astype(np.float64)[places]

@@ -20,6 +20,7 @@ from murmurs.scales.scale import MOST_BUCKETS, Outside, Scale
 from murmurs.scales.values import LARGEST, Kind, number_of, value_text
 
 _DAYS = {"day": 1, "week": 7}
+_LAST_MONTH = 12 * (dt.MAXYEAR + 1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -52,6 +53,8 @@ class Written:
             if dataclasses.replace(self, scale=None) != Written():
                 raise ValueError(f"{owner} has a scale: leave out what else describes one")
             return
+        if not isinstance(self.durations, bool):
+            raise TypeError(f"durations must be True or False, not {shown(self.durations)}")
         if self.range is not None and self.edges is not None:
             raise ValueError(f"{owner} has a range and edges: give one of the two")
         if self.scores is not None and self.has_numbers:
@@ -81,7 +84,8 @@ def scale_of_numbers(
     if written.scale is not None:
         return written.scale, ""
     ends = written.edges if written.edges is not None else written.range
-    values = as_tuple(ends, f"{'edges' if written.edges is not None else 'range'} of {owner}")
+    what = "edges" if written.edges is not None else "the ends of the range"
+    values = as_tuple(ends, f"{what} of {owner}")
     kind: Kind = "durations" if written.durations else _kind_of(values)
     is_edge = written.edges is not None
     numbers = [
@@ -162,11 +166,16 @@ def _number(value: Any, kind: Kind, owner: str) -> float:
             f"{owner} has an infinite number in its range, or among its edges: only the first and "
             "the last edge may be infinite, as in edges=[-inf, 0, 10, inf]"
         )
-    number = number_of(value, kind)
+    number = None if _is_quoted(value, kind) else number_of(value, kind)
     if number is None:
         one = {"dates": "a date", "durations": "a duration"}.get(kind, "a number")
         raise TypeError(f"{owner} has {shown(value)} where {one} must be")
     return number
+
+
+def _is_quoted(value: Any, kind: Kind) -> bool:
+    """Whether a number is given as text, which does not say whether answers are whole."""
+    return isinstance(value, str) and kind in ("numbers", "scores")
 
 
 def _is_whole(written: Written, values: Sequence[Any]) -> bool:
@@ -179,12 +188,14 @@ def _is_whole(written: Written, values: Sequence[Any]) -> bool:
 def _by_width(
     low: float, last: float, width: Any, kind: Kind, is_whole: bool, owner: str
 ) -> tuple[float, ...]:
-    if kind == "dates" and width in _MONTHS:
-        return _by_months(low, last, _MONTHS[width])
-    if kind == "dates":
-        width = _DAYS.get(width, width) if isinstance(width, str) else width
-        width = width.days if isinstance(width, dt.timedelta) else width
-    step = number_of(width, "durations" if kind == "durations" else "numbers")
+    if kind == "dates" and isinstance(width, str):
+        if width in _MONTHS:
+            return _by_months(low, last, _MONTHS[width])
+        width = _DAYS.get(width, width)
+    elif kind == "dates" and isinstance(width, dt.timedelta):
+        width = width / dt.timedelta(days=1)
+    unit: Kind = "durations" if kind == "durations" else "numbers"
+    step = None if _is_quoted(width, unit) else number_of(width, unit)
     if step is None or not step > 0 or (is_whole and step != int(step)):
         must = "a positive whole number" if is_whole else "positive"
         raise ValueError(
@@ -206,6 +217,8 @@ def _by_months(low: float, last: float, months: int) -> tuple[float, ...]:
     edges, at = [low], 12 * day.year + first
     while True:
         at += months
+        if at >= _LAST_MONTH:  # the scale refuses its last edge
+            return (*edges, last)
         edge = cast(float, number_of(dt.date(at // 12, at % 12 + 1, 1), "dates"))
         if edge >= last:
             return (*edges, last)

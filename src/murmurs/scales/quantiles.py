@@ -9,6 +9,9 @@ import numpy as np
 from murmurs.numerics.arrays import Floats
 from murmurs.scales.scale import Scale
 
+_ROUNDED = 1e-9
+"""A part that is missed by less is reached: the last digits of sums must not decide."""
+
 
 def quantile_at(scale: Scale, below: Floats, part: float) -> float:
     """Return the smallest number that this part of all people do not exceed.
@@ -21,7 +24,7 @@ def quantile_at(scale: Scale, below: Floats, part: float) -> float:
     (9.0, 10.0)
     """
     ends = np.append(below[:-1], 1.0)
-    j = int(np.searchsorted(ends, part))
+    j = int(np.searchsorted(ends, part - _ROUNDED))
     j = min(j, scale.k - 1)
     low, high = float(scale.low[j]), float(scale.high[j])
     if math.isinf(low) or math.isinf(high):
@@ -32,5 +35,5 @@ def quantile_at(scale: Scale, below: Floats, part: float) -> float:
         return low
     if scale.whole:
         many = high - low + 1
-        return low + min(max(math.ceil(inside * many - 1e-9), 1), many) - 1
+        return low + min(max(math.ceil(inside * many - _ROUNDED), 1), many) - 1
     return low + min(max(inside, 0.0), 1.0) * (high - low)

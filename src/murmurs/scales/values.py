@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from murmurs.boundary.frames import UNEQUAL
+
 Kind = Literal["numbers", "dates", "durations", "scores"]
 """What the answers on a scale are."""
 
@@ -44,7 +46,7 @@ def number_of(value: Any, kind: Kind) -> float | None:
     if kind == "durations" and isinstance(value, dt.timedelta):
         return value / _SECOND
     if isinstance(value, np.timedelta64):
-        return float(value / np.timedelta64(1, "s")) if kind == "durations" else None
+        return _seconds(value) if kind == "durations" else None
     if isinstance(value, np.floating) and value.itemsize < 8:  # 0.7 must be on the edge 0.7
         return _finite(str(value))
     if isinstance(value, int | float | Decimal | Fraction | np.integer | np.floating):
@@ -71,11 +73,19 @@ def _from_text(text: str, kind: Kind) -> float | None:
         if len(parts) > 3 or any(part is None or part < 0 for part in parts):
             return None
         hours, minutes, seconds = [*(p or 0.0 for p in parts), 0.0][:3]
+        if max(minutes, seconds) >= 60:
+            return None
         total = 3600 * hours + 60 * minutes + seconds
         return -total if text.startswith("-") else total
     if not text.isascii() or "_" in text:  # Python reads 1_000 and １ as numbers, others do not
         return None
     return _finite(text)
+
+
+def _seconds(value: np.timedelta64) -> float | None:
+    if np.datetime_data(value.dtype)[0] in UNEQUAL:
+        return None
+    return _finite(value / np.timedelta64(1, "s"))
 
 
 def _day(value: Any) -> float | None:
