@@ -50,7 +50,9 @@ class Statistic:
         """How many digits behind the point are worth showing: a tenth of the interval's half."""
         half = abs(self.high - self.low) / 2
         if not (math.isfinite(half) and half > 0):
-            return 2
+            numbers = [self.value, self.low, self.high]
+            near = (abs(one - round(one)) < 1e-6 for one in numbers if math.isfinite(one))
+            return 0 if self.scale is not None and (half > 0 or all(near)) else 2
         return max(-9, min(9, -math.floor(math.log10(half / 2))))
 
     @property
@@ -65,12 +67,14 @@ class Statistic:
         own = self.digits if digits is None else digits
         sign = "+" if self.is_change and number > 0 else ""
         if math.isinf(number):
-            return f"{sign}{number}"
+            if self.is_change or self.scale is None or not self.scale.is_open_ended:
+                return f"{sign}{number}"
+            return self.scale.at_end(number)
         if self.scale is None:
             text = f"{100 * number:.{max(0, own - 2)}f}"
         else:
             dates = self.is_change and self.scale.kind == "dates"
-            text = value_text(number, "numbers" if dates else self.scale.kind, own)
+            text = value_text(number, "numbers", own) if dates else self.scale.grouped(number, own)
         if text.startswith("-") and not text.strip("-0.:"):
             text = text[1:]
         return text if not text.strip("0.:") else sign + text

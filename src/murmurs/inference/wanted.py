@@ -100,13 +100,16 @@ def statistics_table(said: Sequence[Statistic]) -> str:
 
 
 def statistics_columns(said: Sequence[Statistic]) -> dict[str, Any]:
-    """Return the columns number, value, low, high and unit; those of changes have p_value."""
+    """Return the columns number, value, low, high and unit; those of changes have p_value.
+
+    Shares and their changes are fractions here, so that they have no unit.
+    """
     columns: dict[str, Any] = {"number": [one.name for one in said]}
-    for name in ("value", "low", "high", "p_value", "unit"):
+    for name in ("value", "low", "high", "p_value"):
         values = [getattr(one, name) for one in said]
         if name != "p_value" or any(value is not None for value in values):
             columns[name] = values
-    return columns
+    return columns | {"unit": ["" if one.scale is None else one.unit for one in said]}
 
 
 def courses_columns(courses: Sequence[Course]) -> dict[str, Any]:

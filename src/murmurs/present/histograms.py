@@ -24,6 +24,9 @@ _TICKS = 9
 _EVEN = 1.15
 """How much wider than the narrowest buckets may be and count as equally wide, as months are."""
 
+_ROOM = 3.0
+"""How much of the height intervals may take, so that the shares of square waves are seen at all."""
+
 
 def plot_histogram(
     columns: Mapping[str, Any],
@@ -37,6 +40,7 @@ def plot_histogram(
 
     A pale bar is a share, the band across it its interval, the dark line the estimate. Where
     buckets differ in width, areas are shares: heights are per bucket of the smallest width.
+    Bands may go on above the axes, which are at most `_ROOM` times as high as the highest share.
     """
     axes = axes_for(axes, *WIDE)
     edges = _edges_shown(scale)
@@ -54,7 +58,10 @@ def plot_histogram(
         axes.lines[-1].set_markersize(4)
         axes.legend(frameon=False, loc="upper right")
     quieten(axes, grid="y")
-    axes.set_ylim(min(0.0, float(share.min())), 1.05 * float(max(high.max(), share.max(), 1e-9)))
+    tallest = share.max() if truth is None else max(share.max(), (per * truth).max())
+    top, room = float(max(high.max(), tallest, 1e-9)), float(max(_ROOM * tallest, 1e-9))
+    axes.set_ylim(min(0.0, float(share.min())), 1.05 * min(top, room))
+    heading += ", partly above" * (top > room)
     each = "" if even else f" per {_width_text(scale, least)}"
     axes.set_ylabel(f"share of answers in %{each}, with {heading}", color=QUIET)
     name_numbers(axes, scale, edges, columns["answer"])
@@ -116,7 +123,7 @@ def name_numbers(axes: Axes, scale: Scale, edges: Floats, labels: Sequence[str])
     axes.set_xlim(float(inside[0]), float(edges[-1]))
     axes.set_xlabel(scale.unit, color=QUIET, **label_style())
     if scale.kind == "numbers":
-        axes.xaxis.set_major_formatter(lambda number, _: f"{number:,g}")
+        axes.xaxis.set_major_formatter(lambda number, _: scale.grouped(float(f"{number:g}")))
         return
     apart = (inside[-1] - inside[0]) / _TICKS
     shown: list[int] = []

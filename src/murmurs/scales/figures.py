@@ -73,7 +73,7 @@ def between(scale: Scale, low: Any, high: Any) -> Figure:
         members[first:], members[:last] = 1, 1
     else:
         raise ValueError(f"there is nothing from {shown(low)} up to {shown(high)}")
-    return Figure(f"share from {scale.text(start)} up to {scale.text(end)}", members, True)
+    return Figure(f"share from {_named(scale, start)} up to {_named(scale, end)}", members, True)
 
 
 def above(scale: Scale, low: Any) -> Figure:
@@ -81,7 +81,7 @@ def above(scale: Scale, low: Any) -> Figure:
     _refuse_circular(scale, "a share above a number")
     start, members = _value(scale, low), np.zeros(scale.k)
     members[_edge(scale, start, low) :] = 1
-    return Figure(f"share from {scale.text(start)} on", members, True)
+    return Figure(f"share from {_named(scale, start)} on", members, True)
 
 
 def top(scale: Scale, many: int = 2) -> Figure:
@@ -128,6 +128,10 @@ def _value(scale: Scale, number: Any) -> float:
     if found is None:
         raise TypeError(f"{shown(number)} is not a number on this scale: {scale.rule()}")
     return found
+
+
+def _named(scale: Scale, number: float) -> str:
+    return f"{scale.grouped(number)} {scale.unit}".rstrip()
 
 
 def _edge(scale: Scale, value: float, given: Any) -> int:

@@ -173,6 +173,28 @@ class Scale:
         shown_number = value_text(number, self.kind, digits)
         return f"{shown_number} {self.unit}" if self.unit else shown_number
 
+    def grouped(self, number: float, digits: int | None = None) -> str:
+        """Return a number with commas between thousands, unless the scale looks like one of years.
+
+        >>> [Scale((low, 2000.0, 2500.0)).grouped(2500.0) for low in (0.0, 1950.0)]
+        ['2,500', '2500']
+        """
+        if self.kind == "numbers" and digits is None and float(number).is_integer():
+            digits = 0
+        text = value_text(number, self.kind, digits)
+        years = not self.unit and self.edges[0] >= 1000 and self.edges[-1] < 3000
+        return text.replace(",", "") if years else text
+
+    def at_end(self, number: float) -> str:
+        """Return what is known of an infinite number: where the bucket without an end begins.
+
+        >>> Scale((0.0, 2500.0, 5000.0), outside="clamp").at_end(math.inf)
+        '≥ 2,500'
+        """
+        if number < 0:
+            return f"{'≤' if self.whole else '<'} {self.grouped(self.high[0])}"
+        return f"≥ {self.grouped(self.low[-1])}"
+
     def place(self, number: float) -> int:
         """Return the number of the bucket that holds a number, or `NOWHERE`."""
         return int(self.places(np.array([number], np.float64))[0])

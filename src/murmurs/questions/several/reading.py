@@ -71,7 +71,7 @@ def ticks_in(value: Any, labels: Choices, unknown: int | None = None) -> Ticks:
         if number == UNKNOWN:
             raise NoAnswerError(
                 f"an answer has a label that is none of {labels.owner}; it has "
-                f"{listed(labels.labels)}"
+                f"{listed(labels.labels)}; several are written with ';' between them"
             )
     ticks = tuple(sorted(set(found)))
     if len(ticks) < len(found):
