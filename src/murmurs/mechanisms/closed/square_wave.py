@@ -115,11 +115,8 @@ class SquareWave(Truthful[int]):
     def _simulate(self, histogram: Integers, rng: np.random.Generator) -> Integers:
         honest = rng.binomial(histogram, float(self.truth_probability))
         near = split_uniformly(honest, self.width, rng)
-        places = np.arange(self.k)[:, None] + np.arange(self.width)
-        if self.circular:
-            places = (places - self.b) % self.k
         cells = split_uniformly(histogram.sum() - honest.sum(), self.report_count, rng)
-        np.add.at(cells, places, near)
+        np.add.at(cells, self.channel.windows, near)
         return cells
 
 
