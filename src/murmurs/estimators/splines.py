@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from murmurs.numerics.arrays import Floats
+from murmurs.numerics.arrays import TINY, Floats
 
 ORDERS = (2, 3)
 """Of the differences that are penalised: without them the log density is a line, or a parabola."""
@@ -115,6 +115,11 @@ def rough(basis: Basis) -> Basis:
     return Basis(left[:, kept], basis.offset, np.ones(int(kept.sum())))
 
 
+def equal(k: int) -> Basis:
+    """Return a spline that cannot bend at all, whose shares are equal."""
+    return Basis(np.zeros((k, 0)), np.zeros(k), np.zeros(0))
+
+
 def _line(places: Floats, order: int, offset: Floats, free: Floats) -> Basis:
     """Return the basis of a spline over a line, with its columns from smooth to rough."""
     k = len(places)
@@ -186,16 +191,29 @@ class Spline:
 
 @dataclass(eq=False)
 class Splines:
-    """Fits splines of several bases; each fit starts from the last one of the same strength."""
+    """Fits splines of several bases; each fit starts from the last one of the same strength.
+
+    A ``rough`` spline starts from the best of the others, and is averaged with them.
+    """
 
     bases: Sequence[Basis]
     tolerance: float
+    rough: Basis | None = None
     steps: int = 0
     _known: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
     def fit(self, seen: Seen) -> Spline:
         """Return the average over all bases and strengths, weighted by evidence."""
-        every = [spline for i in range(len(self.bases)) for spline in self._path(i, seen)]
+        every = [
+            spline
+            for number, basis in enumerate(self.bases)
+            for spline in self._path(number, basis, seen, _strengths(basis, seen))
+        ]
+        if self.rough is not None:  # from the loosest on: it is far from stiff
+            shape = np.log(max(every, key=lambda one: one.evidence).shares + TINY)
+            start = self.rough.columns.T @ (shape - self.rough.offset)
+            loosest = _strengths(self.rough, seen)[::-1]
+            every += self._path(len(self.bases), self.rough, seen, loosest, start)
         evidence = np.array([spline.evidence for spline in every])
         weights = np.exp(evidence - evidence.max())
         weights /= weights.sum()
@@ -204,17 +222,13 @@ class Splines:
         gap = float(weights @ np.array([spline.gap for spline in every]))
         return Spline(shares, float(weights @ evidence), occam, gap)
 
-    def _path(self, number: int, seen: Seen) -> Iterator[Spline]:
-        """Yield the splines of a basis from the stiffest on, until the evidence is lost."""
-        basis = self.bases[number]
-        coefficients = np.zeros(basis.columns.shape[1])
-        flat = basis.shares(coefficients)
-        free = seen.information(flat, basis.directions(flat)).diagonal()[basis.penalised > 0]
-        weakest = WEAKEST * HALF_DECADES
-        largest = STIFF * float(free.max(initial=0.0))
-        first = math.ceil(HALF_DECADES * math.log10(max(largest, 1e-300)))
+    def _path(
+        self, number: int, basis: Basis, seen: Seen, strengths: range, start: Floats | None = None
+    ) -> Iterator[Spline]:
+        """Yield the splines of a basis for each strength in turn, until the evidence is lost."""
+        coefficients = np.zeros(basis.columns.shape[1]) if start is None else start
         best = -math.inf
-        for step in range(max(first, weakest), weakest - 1, -1):
+        for step in strengths:
             begin = self._known.get((number, step), coefficients)
             strength = 10.0 ** (step / HALF_DECADES)
             coefficients, spline = self._climb(basis, seen, strength, begin)
@@ -261,3 +275,12 @@ class Splines:
         spread = float(np.linalg.slogdet(curvature)[1])
         occam = (float(np.log(precision).sum()) - spread - float(precision @ here**2)) / 2
         return here, Spline(shares, log + occam, occam, max(gap, 0.0))
+
+
+def _strengths(basis: Basis, seen: Seen) -> range:
+    """Return the strengths to try, as logarithms in steps, from the stiffest on."""
+    flat = basis.shares(np.zeros(basis.columns.shape[1]))
+    free = seen.information(flat, basis.directions(flat)).diagonal()[basis.penalised > 0]
+    largest = max(STIFF * float(free.max(initial=0.0)), 1e-300)
+    weakest = WEAKEST * HALF_DECADES
+    return range(max(math.ceil(HALF_DECADES * math.log10(largest)), weakest), weakest - 1, -1)

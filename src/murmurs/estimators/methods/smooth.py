@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,20 +14,22 @@ from murmurs.estimators.default import single
 from murmurs.estimators.estimation import ASKED, Estimate
 from murmurs.estimators.heaps import heaps
 from murmurs.estimators.precondition import UnfitCountsError, usable
-from murmurs.estimators.splines import Spline, Splines, bases, rough
-from murmurs.numerics.arrays import TINY, Floats
+from murmurs.estimators.seen import SeenCells, SeenShares
+from murmurs.estimators.splines import Spline, Splines, bases, equal, rough
+from murmurs.inference.fit import Fit
+from murmurs.inference.fitting import fitted
+from murmurs.numerics.arrays import Floats
 from murmurs.numerics.simplex import weighted_projection
 from murmurs.scales.scale import Scale
 
 FEWEST = 4
 """The fewest answers whose order says anything."""
 
-WINS = 1.0
+WINS = 2.0
 """By how many nats the order of the answers must explain the counts better to count for a half."""
 
-TELLING = 1.5
-"""How many times more the cells must say about smooth shapes than the single shares do, for the
-likelihood of the cells to be used."""
+FIRM = 2.0
+"""How fast the odds of the order turn from there: they are squared, so that a draw costs little."""
 
 GAIN = 0.5
 """A round that explains the counts by less than this many nats better is the last one."""
@@ -41,9 +42,6 @@ AT_ONCE = 4.0
 
 WINDOW = 3
 """Neighbours on either side whose median such a heap is compared with."""
-
-MOST_GROUPS = 256
-"""The most cells, or groups of them, that the information is computed from."""
 
 NOISELESS = 1e-3
 """Noise variance, in people squared, below which there is nothing to smooth."""
@@ -63,8 +61,8 @@ def smooth(
     a straight line (or a parabola) to any shape, and the result is an average over all degrees,
     weighted by evidence. What stands out of it, such as round numbers that people prefer, is added
     in single buckets, where its distribution is learned from all of them. All of this is compared
-    with the same counts without an order: if the order does not explain them better by a nat, most
-    weight is given to the default estimator of unordered answers, and a note says so.
+    with the same heaps on equal shares: if the order does not explain the counts better by two
+    nats, most weight is given to the default estimator of unordered answers, and a note says so.
 
     The order of the answers is that of the scale. ``widths`` are the widths of buckets, if they
     differ: what is smooth is the density, not the share. Infinity stands for a bucket without an
@@ -93,32 +91,26 @@ def smooth(
     tolerance = real(tolerance, "tolerance", 0.0, 1e9)
     counts = _on_a_line(counts)
     wide = _checked(widths, counts.channel.k, circular)
-    flat = single(counts)
     if counts.channel.k < FEWEST or counts.channel.is_crowded:
-        return _concluded(flat, flat.shares, 0.0, why)
-    shares = _Shares.of(flat)
-    if float(shares.noise.max()) * float(counts.people) ** 2 < NOISELESS:
-        return _concluded(flat, flat.shares, 0.0, why)
+        return _without_order(single(counts), why)
     shapes = bases(wide, circular)
-    cells = _Cells.of(flat, shares, circular)
-    if cells is None:
-        splines = Splines(shapes, tolerance / 2)
-        smoothed, alone = _with_heaps(splines, shares, circular, tolerance / 2)
-        weight = 1 / (1 + math.exp(min(max(WINS - smoothed.evidence + alone, -50.0), 50.0)))
-    else:
-        splines, weight = Splines([*shapes, rough(shapes[0])], tolerance), 1.0
-        smoothed = splines.fit(cells)
-    mixed = weight * smoothed.shares + (1 - weight) * flat.shares
-    found = _concluded(flat, mixed / mixed.sum(), weight, why)
-    late = smoothed.gap > 2 * tolerance
-    note = (f"not converged: the log-likelihood may be {smoothed.gap:.3g} below its maximum",)
-    return dataclasses.replace(
-        found,
-        iterations=splines.steps,
-        gap=smoothed.gap,
-        converged=not late,
-        notes=found.notes + (note if late else ()),
-    )
+    cells = SeenCells.of(fitted(counts), circular)
+    if cells is not None:
+        splines = Splines(shapes, tolerance, rough(shapes[0]))
+        found, fit = splines.fit(cells), cells.fit
+        return _concluded(fit, found, fit.notes, splines.steps, found.gap <= 2 * tolerance, why)
+    flat = single(counts)
+    shares = SeenShares.of(flat)
+    if float(shares.noise.max()) * float(counts.people) ** 2 < NOISELESS:
+        return _without_order(flat, why)
+    splines = Splines(shapes, tolerance / 2)
+    found = _with_heaps(splines, shares, circular, tolerance / 2)
+    level = Splines([equal(counts.channel.k)], tolerance / 2)
+    wins = found.evidence - _with_heaps(level, shares, circular, tolerance / 2).evidence
+    weight = 1 / (1 + math.exp(min(max(FIRM * (WINS - wins), -50.0), 50.0)))
+    mixed = weight * found.shares + (1 - weight) * flat.shares
+    found, notes = dataclasses.replace(found, shares=mixed / mixed.sum()), _notes(flat, weight)
+    return _concluded(flat.fit, found, notes, splines.steps, found.gap <= 2 * tolerance, why)
 
 
 def along(counts: Counts, scale: Scale) -> Estimate:
@@ -168,112 +160,56 @@ def _checked(widths: Sequence[float] | None, k: int, circular: bool) -> tuple[fl
     return wide
 
 
-def _concluded(flat: Estimate, shares: Floats, weight: float, why: str) -> Estimate:
-    """Return the estimate; if the order counts for less than a half, with a note."""
-    notes = flat.notes
-    if weight < 0.5:
-        part = "" if weight < 0.005 else f" for {100 * (1 - weight):.0f} %"
-        notes += (f"{NO_ORDER}, so that the shares are{part} those of {flat.estimator}",)
-    else:
-        notes = flat.fit.notes
-    return Estimate(flat.counts, shares, "smooth", why, notes=notes, fit=flat.fit)
+def _without_order(flat: Estimate, why: str) -> Estimate:
+    """Return the shares that another estimator found, as the order can say nothing."""
+    return _concluded(flat.fit, Spline(flat.shares, 0.0, 0.0, 0.0), _notes(flat, 0.0), 0, True, why)
 
 
-@dataclass(frozen=True, eq=False)
-class _Shares:
-    """Unbiased shares with independent normal noise; ``heaped`` is what heaps take of them."""
-
-    unbiased: Floats
-    noise: Floats
-    heaped: Floats
-
-    @classmethod
-    def of(cls, flat: Estimate) -> _Shares:
-        fit = flat.fit
-        estimates, constant, slope = fit.reweighted(flat.shares) or fit.refined()
-        noise = np.maximum(constant + slope * flat.shares, 1e-4 * constant + TINY)
-        return cls(estimates, noise, np.zeros(len(noise)))
-
-    @property
-    def rest(self) -> float:
-        """The part of the people that is not in heaps."""
-        return 1 - float(self.heaped.sum())
-
-    def at(self, shares: Floats) -> tuple[float, Floats]:
-        away = self.unbiased - self.heaped - self.rest * shares
-        weighted = away / self.noise
-        log = -0.5 * float(away @ weighted + np.log(2 * np.pi * self.noise).sum())
-        return log, self.rest * weighted
-
-    def information(self, shares: Floats, directions: Floats) -> Floats:
-        seen = self.rest / np.sqrt(self.noise[:, None]) * directions
-        return np.asarray(seen.T @ seen)
+def _notes(flat: Estimate, weight: float) -> tuple[str, ...]:
+    """Return the notes, with one more if the order counts for less than a half."""
+    if weight >= 0.5:
+        return flat.fit.notes
+    part = "" if weight < 0.005 else f" for {100 * (1 - weight):.0f} %"
+    return (*flat.notes, f"{NO_ORDER}, so that the shares are{part} those of {flat.estimator}")
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """The counts of a histogram of reports, and the law of a report of each answer.
-
-    The information is that of neighbouring cells in ``groups``, which is nearly all of it: it says
-    only how far steps go, and how sure the spline is.
-    """
-
-    counts: Floats
-    law: Floats
-    groups: Floats
-
-    @classmethod
-    def of(cls, flat: Estimate, shares: _Shares, circular: bool) -> _Cells | None:
-        """Return the cells if they say more about smooth shapes than the single shares do."""
-        channel, counts = flat.counts.channel, flat.counts
-        if not channel.is_histogram:
-            return None
-        place = np.arange(channel.k) / channel.k
-        shapes = [np.cos(2 * np.pi * place), np.sin(2 * np.pi * place)]
-        shapes = shapes if circular else [np.cos(np.pi * (place + 0.5 / channel.k))]
-        frequency = np.maximum(channel.mean(flat.plausible), TINY)
-        told = sum(counts.n * float((channel.gain(x) ** 2 / frequency).sum()) for x in shapes)
-        by_shares = sum(float((x**2 / shares.noise).sum()) for x in shapes)
-        if told < TELLING * by_shares:
-            return None
-        law = np.asarray(channel.matrix().T)
-        firsts = np.arange(0, len(law), -(-len(law) // MOST_GROUPS))
-        groups = np.add.reduceat(law, firsts, axis=0)
-        return cls(counts.cells.ravel().astype(np.float64), law, groups)
-
-    def at(self, shares: Floats) -> tuple[float, Floats]:
-        law = np.maximum(self.law @ shares, TINY)
-        return float(self.counts @ np.log(law)), self.law.T @ (self.counts / law)
-
-    def information(self, shares: Floats, directions: Floats) -> Floats:
-        law = np.maximum(self.groups @ shares, TINY)
-        seen = np.sqrt(self.counts.sum() / law[:, None]) * (self.groups @ directions)
-        return np.asarray(seen.T @ seen)
+def _concluded(
+    fit: Fit, found: Spline, notes: tuple[str, ...], steps: int, converged: bool, why: str
+) -> Estimate:
+    """Return the estimate, with a note if its spline has not converged."""
+    late = f"not converged: the log-likelihood may be {found.gap:.3g} below its maximum"
+    return Estimate(
+        fit.counts,
+        found.shares,
+        "smooth",
+        why,
+        iterations=steps,
+        gap=found.gap,
+        converged=converged,
+        notes=notes if converged else (*notes, late),
+        fit=fit,
+    )
 
 
-def _with_heaps(
-    splines: Splines, shares: _Shares, circular: bool, tolerance: float
-) -> tuple[Spline, float]:
-    """Return the smooth shares with heaps, and the evidence of the same shares without an order.
+def _with_heaps(splines: Splines, shares: SeenShares, circular: bool, tolerance: float) -> Spline:
+    """Return the shares with heaps that the evidence prefers.
 
     Splines and heaps take turns: what stands out of the spline leaves the data of the next one.
     """
     best = Spline(shares.unbiased, -math.inf, 0.0, 0.0)
-    for start in _starts(shares, circular):
-        now, last = dataclasses.replace(shares, heaped=start), -math.inf
+    for taken in _starts(shares, circular):
+        last = -math.inf
         while True:
-            spline = splines.fit(now)
-            found = _heaped(spline, now, tolerance)
-            best = max(best, found[0], key=lambda one: one.evidence)
-            if found[0].evidence < last + GAIN:
+            now = dataclasses.replace(shares, heaped=taken)
+            found, taken = _heaped(splines.fit(now), now, tolerance)
+            best = max(best, found, key=lambda one: one.evidence)
+            if found.evidence < last + GAIN or np.array_equal(taken, now.heaped):
                 break
-            last = found[0].evidence
-            now = dataclasses.replace(shares, heaped=found[1])
-    k = len(shares.unbiased)
-    return best, heaps(shares.unbiased - 1 / k, shares.noise, tolerance).evidence
+            last = found.evidence
+    return best
 
 
-def _heaped(spline: Spline, shares: _Shares, tolerance: float) -> tuple[Spline, Floats]:
+def _heaped(spline: Spline, shares: SeenShares, tolerance: float) -> tuple[Spline, Floats]:
     """Return a spline with heaps on it, and what they take in the next round."""
     base, noise = shares.rest * spline.shares, shares.noise
     found = heaps(shares.unbiased - base, noise, tolerance)
@@ -288,7 +224,7 @@ def _bounded(taken: Floats) -> Floats:
     return np.asarray(taken * min(1.0, 0.95 / max(float(taken.sum()), 1e-9)))
 
 
-def _starts(shares: _Shares, circular: bool) -> list[Floats]:
+def _starts(shares: SeenShares, circular: bool) -> list[Floats]:
     """Return where to begin: without heaps, and with those that exceed their neighbours by far."""
     k = len(shares.unbiased)
     none = np.zeros(k)
