@@ -81,17 +81,23 @@ def errors(shares: Floats, truth: Floats) -> tuple[float, float]:
 def measure(repetitions: int) -> list[dict[str, Any]]:
     """Return the mean errors of each cell: a law, an epsilon and a number of people."""
     rng = np.random.default_rng(SEED)
-    names = [*COMPARED, *(["ems"] if "ems" in BY_NAME else [])]
     rows = []
-    for group, laws in groups(rng).items():
+    given: list[tuple[str, Any, dict[str, Floats], tuple[str, ...]]] = [
+        *((name, mm.Subset, laws, ("shrinkage", *COMPARED)) for name, laws in groups(rng).items()),
+        *(
+            (f"square waves, k = {k}", mm.SquareWave, smooth_laws(k), ("ems", "smooth"))
+            for k in (60, 200)
+        ),
+    ]
+    for group, kind, laws, names in given:
         for law, shares in laws.items():
             for epsilon, n in SETTINGS:
-                mechanism = mm.Subset(k=len(shares), epsilon=epsilon)
+                mechanism = kind(k=len(shares), epsilon=epsilon)
                 found: dict[str, list[tuple[float, float]]] = {}
                 for _ in range(repetitions):
                     people = rng.multinomial(n, shares / shares.sum())
                     counts = mechanism.simulate(people, rng)
-                    for name in ("shrinkage", *names):
+                    for name in names:
                         truth = people / n
                         one = errors(BY_NAME[name](counts).shares, truth)
                         found.setdefault(name, []).append(one)
@@ -119,16 +125,15 @@ def seconds() -> dict[str, float]:
 
 
 def ratios(rows: list[dict[str, Any]], name: str) -> Floats:
-    """Return the errors relative to `shrinkage`: l1 and Wasserstein, one line per cell."""
-    own = [np.array(row["errors"][name]) / row["errors"]["shrinkage"] for row in rows]
+    """Return the errors relative to the first estimator: l1 and Wasserstein, a line per cell."""
+    own = [np.array(row["errors"][name]) / next(iter(row["errors"].values())) for row in rows]
     return np.array(own)
 
 
 def page(rows: list[dict[str, Any]], took: dict[str, float], repetitions: int) -> str:
     """Return the page."""
     settings = ", ".join(f"ε = {epsilon:g} and n = {n:,}" for epsilon, n in SETTINGS)
-    names = [name for name in rows[0]["errors"] if name != "shrinkage"]
-    titles = " | ".join(f"`{name}` l1 | W1" for name in names)
+    titles = " | ".join(f"`{name}` l1 | W1" for name in COMPARED)
     lines = [
         "# Answers with an order",
         "",
@@ -139,23 +144,37 @@ def page(rows: list[dict[str, Any]], took: dict[str, float], repetitions: int) -
         "[`smooth`](../estimators/smooth.md) were chosen on other smooth laws, and on the *real* "
         "ones with other seeds, but not on those *not seen before*.",
         "",
-        f"| laws | cells | {titles} | worst l1 of `smooth` |",
-        "|---|---:|" + "---:|" * (2 * len(names) + 1),
     ]
-    for group in dict.fromkeys(row["group"] for row in rows):
-        own = [row for row in rows if row["group"] == group]
-        lines.append(line_of(group, own, names))
-    lines += ["", "## By law", "", f"| law | cells | {titles} | worst l1 of `smooth` |"]
-    lines += ["|---|---:|" + "---:|" * (2 * len(names) + 1)]
-    for group, law in dict.fromkeys((row["group"], row["law"]) for row in rows):
-        own = [row for row in rows if (row["group"], row["law"]) == (group, law)]
-        lines.append(line_of(f"{group}: {law}", own, names))
+    waves = [row for row in rows if "ems" in row["errors"]]
+    rows = [row for row in rows if "ems" not in row["errors"]]
+    lines += table(rows, "laws", titles, COMPARED)
+    lines += [
+        "",
+        "## Square waves",
+        "",
+        "Errors relative to those of [`ems`](../estimators/ems.md), which is smoothed without a "
+        "choice of how much, on the same counts of `SquareWave`:",
+        "",
+    ]
+    lines += table(waves, "laws", "`smooth` l1 | W1", ("smooth",))
+    lines += ["", "## By law", "", *table(rows, "law", titles, COMPARED)]
     lines += ["", "## Processor time of one estimate", "", "| counts | ms |", "|---|---:|"]
     lines += [f"| {name} | {1000 * value:.0f} |" for name, value in took.items()]
     return "\n".join(lines) + "\n"
 
 
-def line_of(title: str, rows: list[dict[str, Any]], names: list[str]) -> str:
+def table(rows: list[dict[str, Any]], by: str, titles: str, names: tuple[str, ...]) -> list[str]:
+    """Return a table with a line for each group of laws, or for each law."""
+    lines = [f"| {by} | cells | {titles} | worst l1 of `smooth` |"]
+    lines.append("|---|---:|" + "---:|" * (2 * len(names) + 1))
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        own = row["group"] if by == "laws" else f"{row['group']}: {row['law']}"
+        parts.setdefault(own, []).append(row)
+    return lines + [line_of(title, own, names) for title, own in parts.items()]
+
+
+def line_of(title: str, rows: list[dict[str, Any]], names: tuple[str, ...]) -> str:
     """Return a line of a table: geometric means over the cells, and the worst of `smooth`."""
     mean = [np.exp(np.log(ratios(rows, name)).mean(axis=0)) for name in names]
     told = " | ".join(f"{value:.2f}" for own in mean for value in own)
@@ -165,7 +184,7 @@ def line_of(title: str, rows: list[dict[str, Any]], names: list[str]) -> str:
 def main() -> None:
     """Measure and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=2)
+    parser.add_argument("--repetitions", type=int, default=3)
     repetitions = parser.parse_args().repetitions
     rows, took = measure(repetitions), seconds()
     document = {"seed": SEED, "repetitions": repetitions, "seconds": took, "cells": rows}
