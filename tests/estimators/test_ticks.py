@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -196,6 +197,10 @@ def test_what_reports_do_not_show_is_refused_with_the_way_out() -> None:
         assert isinstance(found.fit, SetFit)
         with pytest.raises(TypeError, match="pairs=True"):
             found.fit.covariance(SHARES, "population")
+    wrong: Any = "people"
+    for ask in (estimate(mm.PrivSet(5, 3, 2.0)).ticks, estimate(ONE).mean_ticks):
+        with pytest.raises(ValueError, match="target must be 'respondents' or 'population', not"):
+            ask(target=wrong)
     counts = estimate(ONE).counts
     with pytest.raises(ValueError, match="several answers; choose one of shrinkage"):
         mm.estimate(counts, "simplex")

@@ -6,7 +6,7 @@ Coverage in simulations is measured by `benchmarks/numbers_coverage.py`.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -221,6 +221,8 @@ def test_what_has_no_meaning_on_a_circle_is_refused() -> None:
         with pytest.raises(ValueError, match="circular scale has no first"):
             ask()
     assert est.between(22, 2).value == pytest.approx(4 / 24, abs=0.1)
+    with pytest.raises(ValueError, match="nothing from 24 up to 0"):
+        est.between(24, 0)
     with pytest.raises(ValueError, match="not circular"):
         estimate(mm.KRR(4, 1.0)).circular_mean()
 
@@ -233,6 +235,11 @@ def test_what_is_no_edge_is_refused_with_its_neighbours() -> None:
         est.above(7)
     with pytest.raises(ValueError, match="nothing from 3 up to 3"):
         est.between(3, 3)
+    with pytest.raises(ValueError, match="no bucket begins at 6, the end of the last one"):
+        est.above(6)
+    for ask in (est.mean, est.median, est.cdf, est.sum, est.top):
+        with pytest.raises(ValueError, match="target must be 'respondents' or 'population', not"):
+            ask(target=cast(Any, "people"))
     with pytest.raises(TypeError, match="is not a number on this scale"):
         est.above("many")
     with pytest.raises(ValueError, match="the part of people"):

@@ -14,7 +14,7 @@ from murmurs.channels.sets import SetSupport
 from murmurs.counts import Counts
 from murmurs.estimators.empirical_bayes import Stratum, Support, learn
 from murmurs.estimators.estimation import ASKED, Estimate
-from murmurs.inference.fit import Target
+from murmurs.inference.fit import Target, check_target
 from murmurs.inference.fitting import fitted
 from murmurs.inference.intervals import Scale as NoiseScale
 from murmurs.inference.intervals import limits
@@ -131,8 +131,7 @@ class TicksEstimate(Estimate):
 
     def _scale(self, target: Target, shares: Floats | None = None) -> NoiseScale:
         usual = super()._scale("respondents", shares)
-        if target not in ("respondents", "population"):
-            raise ValueError(f"target must be 'respondents' or 'population', not {target!r}")
+        check_target(target)
         drawn = self._sets.sampled(target)
         return NoiseScale(usual.constant, usual.slope + drawn, drawn)
 
@@ -162,6 +161,7 @@ class TicksEstimate(Estimate):
 
         Who has at most one tick also has at most two: the share with both is the smaller one.
         """
+        check_target(target)
         few = np.clip(np.maximum.accumulate(np.clip(few, 0, 1)), 0, 1)
         hit, miss, n = float(channel.hit), float(channel.miss), self.n
         none, one, two = (float(chance) for chance in channel.together)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from murmurs.boundary.texts import check_name
 from murmurs.inference.collisions import apart_from_collisions, collided, collided_p_values
 from murmurs.inference.comparable import Comparable, common_shares
 from murmurs.inference.contrasts import readings
-from murmurs.inference.fit import Target
+from murmurs.inference.fit import Target, check_target
 from murmurs.inference.many_answers import smallest_p_value
 from murmurs.inference.of_numbers import OfNumbers, scale_of
 from murmurs.inference.order import Order, order_of
@@ -120,8 +120,7 @@ class Difference(frames.TabularAtLevel, OfNumbers[Statistic]):
     def __post_init__(self) -> None:
         if self.names is not None:
             object.__setattr__(self, "names", _two(self.names))
-        if self.target not in get_args(Target):
-            raise ValueError(f"target must be 'respondents' or 'population', not {self.target!r}")
+        check_target(self.target)
         k, other = len(self.this.fit.unbiased), len(self.other.fit.unbiased)
         if k != other:
             raise ValueError(f"cannot compare {k} answers with {other}")

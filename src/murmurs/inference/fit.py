@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from murmurs.boundary.checks import shown
 from murmurs.channels.channel import Channel
 from murmurs.counts import Counts
 from murmurs.inference.intervals import Scale, limits
@@ -31,6 +32,12 @@ Target = Literal["respondents", "population"]
 
 LARGEST_COVARIANCE, MOST_CELLS = 1000, 4096
 """The most answers and cells for which the whole covariance of the shares is computed."""
+
+
+def check_target(target: object) -> None:
+    """Refuse a target that is neither of the two."""
+    if target not in get_args(Target):
+        raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +104,7 @@ class Fit:
         There is a sum for each row of ``weights``: a row of numbers gives their mean over people,
         a row of zeros and ones the share of a group of answers.
         """
+        check_target(target)
         rows = np.atleast_2d(np.asarray(weights, np.float64))
         return Sums(rows @ self.unbiased, self._covariance_of_sums(rows, shares, target))
 

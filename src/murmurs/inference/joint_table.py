@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import get_args
 
 import numpy as np
 
-from murmurs.boundary.checks import shown
 from murmurs.channels.product import MOST_JOINT
 from murmurs.counts import Counts
 from murmurs.inference.association import the_pair
-from murmurs.inference.fit import Target
+from murmurs.inference.fit import Target, check_target
 from murmurs.inference.fitting import fitted
 from murmurs.numerics.arrays import Floats, Integers
 from murmurs.numerics.simplex import plausible
@@ -98,8 +96,7 @@ def joint_table(
     counts: Counts | JointTable, questions: Sequence[int], target: Target
 ) -> JointTable:
     """Return the table of two questions, the first of them in rows; a table stands for itself."""
-    if target not in get_args(Target):
-        raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
+    check_target(target)
     if isinstance(counts, JointTable):
         return counts
     pair = the_pair(counts, questions)

@@ -24,7 +24,7 @@ from murmurs.inference.comparable import Comparable, common_shares
 from murmurs.inference.contrasts import readings
 from murmurs.inference.course import PER, Course
 from murmurs.inference.difference import few_changed, few_people, squared_distance
-from murmurs.inference.fit import Target
+from murmurs.inference.fit import Target, check_target
 from murmurs.inference.many_answers import smallest_p_value
 from murmurs.inference.numbers import statistic_of
 from murmurs.inference.of_numbers import OfNumbers, scale_of
@@ -89,10 +89,7 @@ class Trend(frames.TabularAtLevel, OfNumbers[Course]):
     def __post_init__(self) -> None:
         if self.people not in get_args(People):
             raise ValueError(f"people must be 'different' or 'same', not {shown(self.people)}")
-        if self.target not in get_args(Target):
-            raise ValueError(
-                f"target must be 'respondents' or 'population', not {shown(self.target)}"
-            )
+        check_target(self.target)
         if len(self.estimates) < 2:
             raise ValueError(
                 f"a trend needs at least two estimates, not {len(self.estimates)}: to show one, "

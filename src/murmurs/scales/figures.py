@@ -71,7 +71,7 @@ def between(scale: Scale, low: Any, high: Any) -> Figure:
         members[first:last] = 1
     elif scale.circular and first > last:
         members[first:], members[:last] = 1, 1
-    else:
+    if not members.any():
         raise ValueError(f"there is nothing from {shown(low)} up to {shown(high)}")
     return Figure(f"share from {_named(scale, start)} up to {_named(scale, end)}", members, True)
 
@@ -81,6 +81,8 @@ def above(scale: Scale, low: Any) -> Figure:
     _refuse_circular(scale, "a share above a number")
     start, members = _value(scale, low), np.zeros(scale.k)
     members[_edge(scale, start, low) :] = 1
+    if not members.any():
+        raise ValueError(f"no bucket begins at {shown(low)}, the end of the last one")
     return Figure(f"share from {_named(scale, start)} on", members, True)
 
 

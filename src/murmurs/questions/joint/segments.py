@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from murmurs.inference.association import LEVEL, Association
 from murmurs.inference.dependence import Strength
 from murmurs.inference.detection import rejected
 from murmurs.inference.difference import FEW_PEOPLE
-from murmurs.inference.fit import Target
+from murmurs.inference.fit import Target, check_target
 from murmurs.inference.homogeneity import Homogeneity, homogeneity
 from murmurs.inference.trend import Trend
 from murmurs.present import frames
@@ -216,8 +216,7 @@ def compare_tables(
     given: object = estimates
     if not isinstance(given, Mapping) or not estimates:
         raise TypeError("the tables of segments are a mapping from names to estimates, one or more")
-    if target not in get_args(Target):
-        raise ValueError(f"target must be 'respondents' or 'population', not {shown(target)}")
+    check_target(target)
     level = real(level, "level", 0.5, 1 - 1e-9)
     names = tuple(map(str, estimates))
     for number, called in enumerate(names):
