@@ -634,7 +634,7 @@ def test_notes_say_whose_reports_were_assumed() -> None:
     counts = mm.Counts(LOSUE, 4000, np.array([2000, 1500, 1200]))
     again = mm.Counts(LOSUE, 4000, np.array([2000, 1500, 1200]), times=8)
     for name, estimator in mm.estimators.BY_NAME.items():
-        if name in ("likelihood", "em", "selection", "composite", "joint", "independence"):
+        if name in ("likelihood", "em", "ems", "selection", "composite", "joint", "independence"):
             continue
         assert estimator(counts).notes[-1] == "assumes 4,000 people with one report each"
         note = "assumes 500 people with 8 reports each"

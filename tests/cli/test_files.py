@@ -26,7 +26,7 @@ from click.testing import CliRunner
 
 from murmurs import Rappor, Survey
 from murmurs.cli import HELPS, main
-from murmurs.cli.options import Command, new_file
+from murmurs.cli.options import Command, new_file, new_place
 from murmurs.files.counts import add_counts, read_counts, write_counts
 from murmurs.files.reports import count_reports, read_reports, write_reports
 from murmurs.rappor.reports import write_reports as write_rappor_reports
@@ -142,7 +142,7 @@ def test_every_command_that_has_an_output_is_among_the_writers() -> None:
         group = command.commands.values() if isinstance(command, click.Group) else [command]
         for member in group:
             assert isinstance(member, Command)
-            if any(parameter.type is new_file for parameter in member.params):
+            if any(parameter.type in (new_file, new_place) for parameter in member.params):
                 found.append(name if member is command else f"{name} {member.name}")
     assert found == list(WRITERS)
 

@@ -44,7 +44,7 @@ def test_order_title_and_truth_of_a_picture_act() -> None:
     assert ticks(estimate.plot(fresh())) == list(LABELS)
     by_share = [LABELS[j] for j in np.argsort(-estimate.shares)]
     assert ticks(estimate.plot(fresh(), order="share")) == by_share
-    assert estimate.plot(fresh()).get_title(loc="left") == "How often?\n10,000 reports, shrinkage"
+    assert estimate.plot(fresh()).get_title(loc="left") == "How often?\n10,000 reports, smooth"
     assert estimate.plot(fresh(), title="Mine").get_title(loc="left") == "Mine"
     truth = np.array([0.1, 0.3, 0.4, 0.2])
     axes = estimate.plot(fresh(), truth=truth)

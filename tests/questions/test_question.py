@@ -298,7 +298,10 @@ def test_an_open_question_is_tuned_for_its_people() -> None:
         (lambda: mm.Question("q", LABELS), "needs a mechanism, or an epsilon to have one chosen"),
         (lambda: mm.Question("q", epsilon=1.0), "is open: say how many people will answer"),
         (lambda: mm.Question("q", LABELS, epsilon=1.0, people=9), "people is for open questions"),
-        (lambda: mm.Question("q", LABELS, mm.KRR(4, 1.0), epsilon=1.0), "leave epsilon and people"),
+        (
+            lambda: mm.Question("q", LABELS, mm.KRR(4, 1.0), epsilon=1.0),
+            "leave epsilon, people and goal",
+        ),
         (
             lambda: mm.Question("q", LABELS, mm.KRR(4, 1.0), open=True),
             "has a fixed list of answers",

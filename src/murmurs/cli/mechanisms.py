@@ -6,11 +6,13 @@ import math
 
 import click
 
+from murmurs.boundary.checks import whole
 from murmurs.boundary.texts import numbered
 from murmurs.cli.options import Command, as_json, epsilon_help, respondents
 from murmurs.cli.output import Form, rounded_up
 from murmurs.mechanisms import BY_NAME
 from murmurs.mechanisms.longitudinal.two_rounds import Longitudinal
+from murmurs.mechanisms.mechanism import LARGEST_K
 from murmurs.present.text import table
 
 
@@ -32,6 +34,7 @@ def command(k: int, epsilon: float, respondents: int, form: Form) -> None:
     Example:
       murmurs mechanisms --answers 128 --epsilon 1 --respondents 100000
     """
+    k = whole(k, "k", 2, LARGEST_K)
     found = []
     for name, kind in BY_NAME.items():
         if issubclass(kind, Longitudinal):  # an epsilon alone does not describe them

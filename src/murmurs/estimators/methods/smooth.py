@@ -170,7 +170,7 @@ def _notes(flat: Estimate, weight: float) -> tuple[str, ...]:
     if weight >= 0.5:
         return flat.fit.notes
     part = "" if weight < 0.005 else f" for {100 * (1 - weight):.0f} %"
-    return (*flat.notes, f"{NO_ORDER}, so that the shares are{part} those of {flat.estimator}")
+    return (f"{NO_ORDER}, so that the shares are{part} those of {flat.estimator}", *flat.notes)
 
 
 def _concluded(
