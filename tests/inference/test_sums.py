@@ -42,8 +42,11 @@ def test_sums_have_the_noise_that_the_whole_covariance_gives(
     found = fit.sums(rows, shares, target)
     whole = rows @ fit.covariance(shares, target) @ rows.T
     np.testing.assert_allclose(found.values, rows @ fit.unbiased, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.covariance, whole, rtol=1e-7, atol=1e-12 * np.abs(whole).max())
-    np.testing.assert_allclose(found.errors**2, np.maximum(np.diag(whole), 0), rtol=1e-7)
+    nothing = 1e-12 * float(np.abs(whole).max())
+    np.testing.assert_allclose(found.covariance, whole, rtol=1e-7, atol=nothing)
+    np.testing.assert_allclose(
+        found.errors**2, np.maximum(np.diag(whole), 0), rtol=1e-7, atol=nothing
+    )
 
 
 @pytest.mark.parametrize("mechanism", LINEAR, ids=str)
