@@ -200,6 +200,8 @@ def test_a_trend_of_the_median_has_a_slope_and_a_picture(folder: Path) -> None:
         ("estimate hour0.json --median", "a circular scale has no first and no last bucket"),
         ("compare drink0.json drink1.json --mean", "means and quantiles are of numbers"),
         ("trend drink0.json drink1.json --mean", "means and quantiles are of numbers"),
+        ("estimate income0.json --quantile 90", "90 is not between 0 and 1: for 90 %, give 0.9"),
+        ("estimate income0.json --quantile nan", "nan is not between 0 and 1"),
     ],
 )
 def test_what_the_survey_does_not_have_is_refused(line: str, said: str) -> None:

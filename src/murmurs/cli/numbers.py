@@ -14,6 +14,17 @@ from murmurs.inference.wanted import Wanted
 _SEVERAL = "Give it several times for several."
 
 
+def _parts(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Refuse what is no part of people; per cent are the usual mistake."""
+    for part in given:
+        if not 0 < part < 1:
+            meant = f": for {part:g} %, give {part / 100:g}" if 1 < part < 100 else ""
+            raise click.BadParameter(f"{part:g} is not between 0 and 1{meant}")
+    return given
+
+
 def wanted_options(*, sums: bool = False) -> Callable[[Run], Run]:
     """Return the options; the command gets what is ``wanted``."""
     options = [
@@ -22,8 +33,9 @@ def wanted_options(*, sums: bool = False) -> Callable[[Run], Run]:
         flag("--median", "The median."),
         click.option(
             "--quantile",
-            type=click.FloatRange(1e-9, 1 - 1e-9),
+            type=float,
             multiple=True,
+            callback=_parts,
             metavar="PART",
             help=f"The number that this part of people do not exceed, as 0.9. {_SEVERAL}",
         ),

@@ -30,6 +30,7 @@ from murmurs.numerics.arrays import Floats
 from murmurs.numerics.special import normal_quantile
 from murmurs.present import frames
 from murmurs.present.histograms import plot_distribution
+from murmurs.present.text import percent, table
 from murmurs.scales.figures import Figure, Quantile, around, at_angle, up_to_each
 from murmurs.scales.quantiles import quantile_at
 from murmurs.scales.scale import Scale
@@ -65,6 +66,16 @@ class Distribution(frames.Tabular):
     """The share of people up to the end of each bucket, with limits.
 
     Without ``simultaneous`` each share has limits of its own, which need not increase.
+
+    >>> import murmurs as mm
+    >>> age = mm.Question("age", edges=[0, 18, 65, 100], epsilon=20.0)
+    >>> counts = age.simulate([10, 20, 10], np.random.default_rng(1))
+    >>> print(age.estimate(counts).cdf(target="respondents"))
+    up to the end of    share      95 % interval
+    ────────────────  ───────  ─────────────────
+    0 to 17            25.0 %    25.0 % … 25.0 %
+    18 to 64           75.0 %    75.0 % … 75.0 %
+    65 to 99          100.0 %  100.0 % … 100.0 %
     """
 
     ends: Floats
@@ -97,6 +108,16 @@ class Distribution(frames.Tabular):
             "low": self.low,
             "high": self.high,
         }
+
+    def __str__(self) -> str:
+        heading = f"{100 * self.level:g} % interval"
+        rows = [
+            [label, percent(share), f"{percent(low)} … {percent(high)}"]
+            for label, share, low, high in zip(
+                self.labels, self.shares, self.low, self.high, strict=True
+            )
+        ]
+        return table(["up to the end of", "share", heading], rows)
 
 
 def checked_level(level: float) -> float:
